@@ -1,0 +1,1 @@
+// Owns the precompiled header that the libraries above the kernel floor share.

@@ -1,0 +1,70 @@
+#include "base/parse.hpp"
+
+#include <charconv>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace koordlet {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+
+/// Outside text in a message is cut, so that a damaged file cannot flood the log.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kMax = 40;
+  return fmt::format("'{}{}'", text.substr(0, kMax), text.size() > kMax ? "..." : "");
+}
+
+template <class Int>
+Result<Int> parse_int(std::string_view text, std::string_view kind) {
+  Int value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, ec] = std::from_chars(text.data(), end, value);
+  if (ec == std::errc::result_out_of_range && stop == end) {
+    return Error{Errc::kRange,
+                 fmt::format("expected {}, got {}: out of range", kind, quoted(text))};
+  }
+  if (ec != std::errc{} || stop != end) {
+    return Error{Errc::kParse, fmt::format("expected {}, got {}", kind, quoted(text))};
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+Result<std::int64_t> parse_i64(std::string_view text) {
+  return parse_int<std::int64_t>(text, "an integer");
+}
+
+Result<std::uint64_t> parse_u64(std::string_view text) {
+  return parse_int<std::uint64_t>(text, "a non-negative integer");
+}
+
+std::optional<std::string_view> next_field(std::string_view& rest) {
+  const auto first = rest.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) {
+    rest = {};
+    return std::nullopt;
+  }
+  const auto end = rest.find_first_of(kBlanks, first);
+  const auto field = rest.substr(first, end == std::string_view::npos ? end : end - first);
+  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end);
+  return field;
+}
+
+std::optional<std::string_view> next_line(std::string_view& rest) {
+  if (rest.empty()) return std::nullopt;
+  const auto end = rest.find('\n');
+  const auto line = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+  return line;
+}
+
+}  // namespace koordlet

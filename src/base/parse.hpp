@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace koordlet {
+
+/// Text of the kernel and of config files: ASCII blanks are ' ', '\t', '\n', '\r'.
+std::string_view trim(std::string_view text);
+
+/// Whole-string integers, decimal, no blanks, no sign but a leading '-' for parse_i64. Overflow is
+/// kRange, the rest kParse.
+Result<std::int64_t> parse_i64(std::string_view text);
+Result<std::uint64_t> parse_u64(std::string_view text);
+
+/// Cuts the next field off the front of `rest` (fields are separated by any run of blanks); nullopt
+/// at the end.
+std::optional<std::string_view> next_field(std::string_view& rest);
+
+/// Cuts the next line (without '\n') off the front of `rest`; nullopt at the end. A last line
+/// without '\n' counts.
+std::optional<std::string_view> next_line(std::string_view& rest);
+
+}  // namespace koordlet

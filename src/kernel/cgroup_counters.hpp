@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/cgroup.hpp"
+#include "base/result.hpp"
+#include "kernel/host.hpp"
+
+namespace koordlet::kernel {
+
+/// Monotonic counters of one cgroup, v1 and v2 alike.
+struct CpuCounters {
+  std::chrono::nanoseconds usage{0};
+};
+struct ThrottleCounters {
+  std::uint64_t periods = 0;
+  std::uint64_t throttled = 0;
+  std::chrono::nanoseconds throttled_time{0};
+};
+/// Bytes; reference: metrics-and-prediction 1.4.
+struct MemoryStat {
+  Bytes inactive_anon, active_anon, inactive_file, active_file, unevictable;
+  Bytes without_cache() const { return inactive_anon + active_anon + unevictable; }
+  Bytes with_cache() const { return without_cache() + inactive_file + active_file; }
+};
+
+/// Reads counters through kept-open descriptors. One LRU budget for all; a file that went away is
+/// dropped and gives kGone or kNotFound. Never reads memory.stat of the root cgroup
+/// (kNotSupported). One thread at a time.
+class CgroupCounters {
+ public:
+  CgroupCounters(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget = 12'000);
+  ~CgroupCounters();
+  Result<CpuCounters> cpu(const CgroupPath& path);
+  /// v2 without the cpu controller has no such keys: kNotSupported.
+  Result<ThrottleCounters> throttle(const CgroupPath& path);
+  /// Every wanted key must be there: kParse names the missing one.
+  Result<MemoryStat> memory(const CgroupPath& path);
+  Result<Bytes> memory_usage(const CgroupPath& path);
+  void forget(const CgroupPath& path);  ///< closes what is open for a removed cgroup
+  std::size_t open_files() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace koordlet::kernel

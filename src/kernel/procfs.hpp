@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu_set.hpp"
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "kernel/fd.hpp"
+#include "kernel/host.hpp"
+
+namespace koordlet::kernel {
+
+/// user + nice + system + irq + softirq of the "cpu" line, in ticks of 1/ticks_per_second s (guest
+/// is inside user).
+struct CpuTicks {
+  std::uint64_t used = 0;
+  std::uint64_t steal = 0;
+};
+Result<CpuTicks> parse_proc_stat(std::string_view text);
+
+struct MemInfo {
+  Bytes total;
+  Bytes available;
+};
+/// kB of the file become bytes. A missing MemTotal or MemAvailable is kParse.
+Result<MemInfo> parse_meminfo(std::string_view text);
+
+struct Psi {
+  struct Line {
+    double avg10 = 0, avg60 = 0, avg300 = 0;  ///< percent
+    std::chrono::microseconds total{0};
+  };
+  Line some;
+  std::optional<Line> full;  ///< absent on older kernels and for the cpu of the root
+};
+/// An unknown line prefix is skipped; a file without a "some" line is kParse.
+Result<Psi> parse_psi(std::string_view text);
+
+struct CpuInfo {
+  int cpu = 0;
+  int core = 0;
+  int socket = 0;
+  int numa = 0;
+};
+/// Online CPUs with their core, socket and NUMA node from <sys>/devices/system/{cpu,node}; missing
+/// topology reads as 0.
+Result<std::vector<CpuInfo>> read_topology(const HostRoots& roots);
+
+/// The node's own counters through kept-open descriptors.
+class ProcFs {
+ public:
+  explicit ProcFs(HostRoots roots);
+  Result<CpuTicks> stat();
+  Result<MemInfo> meminfo();
+  Result<Psi> pressure(
+      std::string_view resource);  ///< "cpu", "memory", "io"; kNotFound without PSI
+  static long ticks_per_second();  ///< sysconf(_SC_CLK_TCK)
+
+ private:
+  HostRoots roots_;
+  std::optional<KeptFile> stat_, meminfo_;
+};
+
+}  // namespace koordlet::kernel

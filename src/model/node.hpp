@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpu_set.hpp"
+#include "base/units.hpp"
+
+namespace koordlet {
+
+enum class KubeletCpuPolicy { kUnknown, kNone, kStatic };
+
+struct Node {
+  std::string name;
+  MilliCpu cpu_capacity;  ///< status.capacity; 0 = unknown
+  Bytes memory_capacity;
+  std::optional<MilliCpu> cpu_allocatable;
+  std::optional<Bytes> memory_allocatable;
+  std::optional<MilliCpu> batch_cpu_allocatable;
+  std::optional<Bytes> batch_memory_allocatable;
+  MilliCpu cpu_reserved;  ///< max(capacity - allocatable, reservation annotation), never below 0
+  Bytes memory_reserved;
+  CpuSet reserved_cpus;  ///< node.koordinator.sh/reservation, reservedCPUs
+  CpuSet system_cpus;    ///< node.koordinator.sh/system-qos-resource when exclusive
+  KubeletCpuPolicy cpu_policy =
+      KubeletCpuPolicy::kUnknown;  ///< kubelet.koordinator.sh/cpu-manager-policy
+};
+
+/// One logical CPU as the picker of the cpuset policy needs it.
+struct Processor {
+  int cpu = 0;
+  int core = 0;
+  int socket = 0;
+  int numa = 0;
+  friend bool operator==(const Processor&, const Processor&) = default;
+};
+using CpuTopology = std::vector<Processor>;
+
+}  // namespace koordlet

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cgroup.hpp"
+#include "base/units.hpp"
+
+namespace koordlet {
+
+/// Label koordinator.sh/qosClass. kNone: no label, or a value that is not one of the five (they are
+/// case-sensitive).
+enum class QosClass { kNone, kLse, kLsr, kLs, kBe, kSystem };
+/// Bands of spec.priority, or the label koordinator.sh/priority-class.
+enum class PriorityClass { kNone, kProd, kMid, kBatch, kFree };
+enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
+
+std::string_view to_string(QosClass q);  ///< "", "LSE", "LSR", "LS", "BE", "SYSTEM"
+std::string_view to_string(
+    PriorityClass p);  ///< "", "koord-prod", "koord-mid", "koord-batch", "koord-free"
+std::string_view to_string(PodPhase p);  ///< "Pending", ...
+QosClass parse_qos_class(std::string_view label);
+
+/// Requests or limits of one container. An absent entry is "not given", never zero.
+struct Resources {
+  std::optional<MilliCpu> cpu;
+  std::optional<Bytes> memory;
+  std::optional<MilliCpu> batch_cpu;  ///< kubernetes.io/batch-cpu: integer milli-cores
+  std::optional<Bytes> batch_memory;
+  std::optional<MilliCpu> mid_cpu;
+  std::optional<Bytes> mid_memory;
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+struct Container {
+  std::string name;
+  std::string runtime;  ///< "containerd", "docker", "cri-o", "pouch"; "" while it has no id
+  std::string id;       ///< without "<runtime>://"; "" while the runtime has not made it
+  bool running = false;
+  bool init = false;  ///< init container that is not a sidecar: not part of the pod's sums
+  Resources requests;
+  Resources limits;
+  std::optional<CgroupPath> cgroup;  ///< set when the id is known and valid
+};
+
+struct Pod {
+  std::string uid;
+  std::string ns;
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;
+  PodPhase phase = PodPhase::kUnknown;
+  KubeQos kube_qos =
+      KubeQos::kBestEffort;           ///< status.qosClass, computed from the containers if absent
+  QosClass qos = QosClass::kNone;     ///< raw label
+  std::optional<int> priority;        ///< spec.priority
+  std::vector<Container> containers;  ///< containers, sidecars and init containers
+  CgroupPath cgroup;                  ///< pod directory; derived from uid, kube_qos and driver
+  bool terminating = false;           ///< metadata.deletionTimestamp is set
+  CpuSet allocated_cpus;  ///< annotation scheduling.koordinator.sh/resource-status, "cpuset"; empty
+                          ///< = none
+};
+
+std::string full_name(const Pod& pod);  ///< "namespace/name"
+bool is_active(const Pod& pod);         ///< Pending or Running
+/// Label, else by kube QoS: Guaranteed LSR, Burstable LS, BestEffort BE.
+QosClass qos_with_default(const Pod& pod);
+/// What CPU suppression counts as best effort: raw label BE, or kube BestEffort (such a pod lives
+/// below the BE root, whatever its label says).
+bool is_best_effort(const Pod& pod);
+/// Label, else band, else by QoS (BE: batch, others: prod). `priority_class_label` unknown value
+/// counts as none.
+PriorityClass priority_class_with_default(const Pod& pod);
+/// CPU that a BE pod asked for: sum of batch-cpu over containers and sidecars, else of the native
+/// cpu requests; nullopt when no container states either (plain Kubernetes BestEffort).
+std::optional<MilliCpu> be_cpu_request(const Pod& pod);
+
+}  // namespace koordlet

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/cgroup.hpp"
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "model/node.hpp"
+#include "model/node_state.hpp"
+
+namespace koordlet {
+
+/// Rates over one sampling step, read in the same few microseconds. Unknown is nullopt, never zero.
+struct NodeSignals {
+  std::uint64_t seq =
+      0;  ///< rises with each new sample: a rule that counts samples looks at this, not at the time
+  MonoTime at;                            ///< right after the reads
+  MilliCpu node_used;                     ///< whole machine, idle and iowait left out
+  std::optional<MilliCpu> kubepods_used;  ///< all pods
+  std::optional<MilliCpu> be_used;        ///< BE root cgroup; nullopt when there is none
+  MilliCpu be_outside_used;               ///< BE-labelled pods that do not live below the BE root
+  MilliCpu host_app_used;                 ///< non-BE host applications
+  std::optional<Bytes> memory_used;       ///< MemTotal - MemAvailable
+  std::optional<Bytes> memory_total;
+};
+
+/// One pod's last full sample.
+struct PodUsage {
+  MonoTime at;
+  std::optional<MilliCpu> cpu;
+  std::optional<Bytes> memory;        ///< without page cache
+  std::optional<Permille> throttled;  ///< nr_throttled / nr_periods of the interval
+};
+
+/// What is in the kernel now, read this tick for the keys the policy may touch.
+struct BeRoot {
+  CgroupPath path;
+  CpuMax cpu_max;
+  CpuSet cpuset;  ///< v2: effective
+};
+
+/// Built once a tick; every plugin sees the same one.
+struct Snapshot {
+  MonoTime now;
+  CgroupVersion cgroup_version = CgroupVersion::kV1;
+  bool has_bvt = false;                    ///< cpu.bvt_warp_ns exists (vendor kernels)
+  std::shared_ptr<const NodeState> state;  ///< never nullptr; may be empty inside
+  std::optional<NodeSignals> signals;      ///< nullopt before the second sample
+  std::map<std::string, PodUsage> pods;    ///< by uid
+  std::optional<BeRoot> be_root;           ///< nullopt when the BE root does not exist (yet)
+  CpuTopology topology;                    ///< empty = unknown
+  bool may_relax = true;                   ///< false for event ticks: they only tighten
+};
+
+}  // namespace koordlet

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/node_slo.hpp"
+
+namespace koordlet::policy {
+
+/// Engine B, pod level (TOML [qos.pressure]; NodeSLO extension qosPressure; reference
+/// qos-plugins 12.2). Thresholds are percent of the node's CPU capacity.
+struct PressureConfig {
+  bool enable = true;
+  int mid_percent = 65;
+  int high_percent = 80;
+  int exit_margin_percent = 5;      ///< a level is left below enter - margin
+  int factor_none_permille = 1000;  ///< pod quota = request x factor
+  int factor_mid_permille = 700;
+  int factor_high_permille = 300;
+  int relax_hold_samples = 2;     ///< samples below the exit before a level is left
+  int relax_step_permille = 100;  ///< most that the factor rises in one evaluation
+  bool relax_guard = true;        ///< a step that is predicted to reach the next level is not taken
+  bool hold_doubling =
+      true;  ///< relax, then escalate within 3 s: back to the last good factor, hold doubles
+  int min_hold_seconds = 10;
+  int max_hold_seconds = 600;
+  int min_quota_us = 1000;  ///< kernel minimum (sched-bwc)
+  int default_request_milli =
+      0;  ///< request assumed for a BE pod without any; 0: it shares the BE-root cap
+  friend bool operator==(const PressureConfig&, const PressureConfig&) = default;
+};
+
+/// Engine A, class level (TOML [qos.suppress]; NodeSLO resourceUsedThresholdWithBE; reference
+/// section 2).
+struct SuppressConfig {
+  bool enable = false;
+  int threshold_percent = 65;
+  std::optional<int> min_percent;
+  SuppressPolicy policy = SuppressPolicy::kCpuset;
+  friend bool operator==(const SuppressConfig&, const SuppressConfig&) = default;
+};
+
+/// Priority of BE (design section 4, "Priority").
+struct IdentityConfig {
+  bool enable = true;
+  int be_shares = 20;  ///< v1 cpu.shares of the BE root
+  int be_weight = 2;   ///< v2 cpu.weight of the BE root
+  friend bool operator==(const IdentityConfig&, const IdentityConfig&) = default;
+};
+
+/// TOML [qos] as loaded, before NodeSLO.
+struct QosConfig {
+  bool pressure_profile = true;       ///< profile = "pressure" | "koordinator"
+  bool local_without_nodeslo = true;  ///< without_nodeslo = "local" | "off"
+  int node_stale_seconds = 3;         ///< node signals older than this: hold
+  int pods_stale_intervals_tenths = 25;
+  PressureConfig pressure;
+  SuppressConfig suppress;
+  IdentityConfig identity;
+};
+
+/// What holds now, after the precedence NodeSLO field present > TOML > built-in.
+struct EffectiveConfig {
+  bool off =
+      false;  ///< raw enable=false, or no NodeSLO and without_nodeslo = "off": nothing is proposed
+  PressureConfig pressure;
+  SuppressConfig suppress;
+  IdentityConfig identity;
+  int node_stale_seconds = 3;
+  std::vector<std::string>
+      faults;  ///< NodeSLO values refused, one line each; the last good value holds
+  friend bool operator==(const EffectiveConfig&, const EffectiveConfig&) = default;
+};
+
+/// All faults at once as "path: value: expected".
+std::vector<std::string> validate(const QosConfig& config);
+
+/// `slo` nullptr: no NodeSLO. `last_good` supplies the value of a field that is refused now.
+EffectiveConfig resolve(const QosConfig& toml,
+                        const NodeSlo* slo,
+                        const EffectiveConfig* last_good);
+
+}  // namespace koordlet::policy

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "policy/plugin.hpp"
+
+namespace koordlet::policy {
+
+/// Engine A: BE budget = capacity x T - LS use - system use, applied as cpuset or as quota of the
+/// BE root (reference section 2, with its weak points done right).
+struct Suppress {
+  static constexpr std::string_view kName = "suppress";
+  struct State {
+    std::uint64_t last_seq = 0;
+    std::optional<MilliCpu> budget;  ///< last computed, may be negative
+    std::optional<CpuSet> cpuset;    ///< last proposed
+    std::optional<std::int64_t> quota_us;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  static Decision<State> decide(const Snapshot& snap, const EffectiveConfig& config, State state);
+};
+
+/// suppress_m of reference 2.1; may be negative. nullopt: an input is unknown.
+std::optional<MilliCpu> suppress_budget(const Snapshot& snap, const SuppressConfig& config);
+
+/// The original's CPU picker (reference 2.2): `want` CPUs out of `from`, spread over NUMA nodes,
+/// whole cores first; in pick order. Empty when from is smaller than want.
+std::vector<int> pick_cpus(int want, const CpuTopology& from);
+
+}  // namespace koordlet::policy

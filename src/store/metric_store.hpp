@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "store/lmdb_env.hpp"
+
+namespace koordlet::store {
+
+/// A series is a metric kind and one owner: {"pod_cpu_usage", "<uid>"}, {"node_cpu_usage", ""}.
+/// Kinds are those of the metric registry (reference: metrics-and-prediction, section 3).
+struct SeriesKey {
+  std::string kind;
+  std::string owner;
+  friend auto operator<=>(const SeriesKey&, const SeriesKey&) = default;
+};
+
+/// Stored time: milliseconds since the epoch by the boot anchor + monotonic clock; it never steps
+/// back within a boot.
+using StoredTime = std::chrono::milliseconds;
+
+/// Values are scaled integers: milli-cores, bytes, permille; the kind says which.
+struct MetricSample {
+  SeriesKey series;
+  std::int64_t value = 0;
+};
+
+struct MetricBatch {
+  StoredTime at{0};
+  std::vector<MetricSample> samples;
+};
+
+struct TimedValue {
+  StoredTime at{0};
+  std::int64_t value = 0;
+  friend bool operator==(const TimedValue&, const TimedValue&) = default;
+};
+
+struct WindowAggregate {
+  std::size_t count = 0;
+  std::int64_t min = 0, max = 0, last = 0;
+  double mean = 0;
+  std::int64_t p50 = 0, p90 = 0, p95 = 0,
+               p99 = 0;  ///< nearest rank: index ceil(n*p) - 1 of the sorted values
+  StoredTime first_at{0}, last_at{0};
+};
+
+/// The time-series store: one row a batch, series in a dictionary. Storage thread only. The
+/// interface is final, the format may still change (docs/metric-store.md).
+class MetricStore {
+ public:
+  struct Options {
+    std::chrono::seconds ttl{3600};  ///< raw samples older than this are dropped by expire()
+  };
+  static Result<std::unique_ptr<MetricStore>> open(LmdbEnv& env, const Options& options);
+  virtual ~MetricStore() = default;
+
+  /// One write transaction. A full map drops the oldest rows, counts them, and still takes the
+  /// batch. A batch whose time is not after the last one is kRange.
+  virtual Result<void> append(const MetricBatch& batch) = 0;
+  /// nullopt: no sample of this series.
+  virtual Result<std::optional<TimedValue>> last(const SeriesKey& series) = 0;
+  /// Samples with from <= at <= to. nullopt: no sample in the window ("not enough samples" is not
+  /// zero).
+  virtual Result<std::optional<WindowAggregate>> aggregate(const SeriesKey& series,
+                                                           StoredTime from,
+                                                           StoredTime to) = 0;
+  virtual Result<std::vector<TimedValue>> range(const SeriesKey& series,
+                                                StoredTime from,
+                                                StoredTime to) = 0;
+  virtual Result<std::vector<SeriesKey>> series() = 0;
+  /// Drops rows older than now - ttl and series without rows; returns rows dropped.
+  virtual Result<std::size_t> expire(StoredTime now) = 0;
+  virtual std::uint64_t dropped_rows() const = 0;  ///< lost to a full map since open
+};
+
+}  // namespace koordlet::store
