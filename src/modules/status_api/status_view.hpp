@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,11 +14,13 @@
 #include "model/node_state.hpp"
 #include "model/proposal.hpp"
 #include "model/snapshot.hpp"
+#include "policy/config.hpp"
 
 namespace koordlet {
 
 /// Everything the REST API shows, as model values: filled by the daemon, so that status_api sees no
-/// other module.
+/// other module. Made for one request on the loop thread and dropped when the answer is ready; what
+/// is borrowed (pointers, read_cpu_max) need not live longer than that.
 struct StatusView {
   struct HeldFile {
     CgroupKey key;
@@ -59,9 +62,33 @@ struct StatusView {
     std::optional<std::int64_t> suppress_budget_milli;
     std::optional<std::string> suppress_cpuset;
     int hold_seconds = 0;
-    std::vector<std::string> uncapped;
-    std::string stale;
+    std::vector<std::string> uncapped;  ///< uids of BE pods that share the BE-root cap
+    std::string stale;                  ///< "" fresh, else which input is how old
     std::uint64_t ticks = 0, level_changes = 0;
+    std::optional<MonoTime> hold_until;  ///< hold doubling: nothing relaxes before this time
+    policy::EffectiveConfig effective;   ///< thresholds and factors that hold now
+  };
+  /// ResourceExecutor's counters since start.
+  struct Executor {
+    std::uint64_t batches = 0, writes = 0, unchanged = 0, refused = 0, gone = 0, unsupported = 0,
+                  foreign = 0, restored = 0, journal_failures = 0;
+    std::optional<std::chrono::microseconds> last_batch, last_commit;
+  };
+  /// One helper thread.
+  struct Helper {
+    std::string name;  ///< "storage", "reclaim"
+    std::size_t queued = 0;
+    std::chrono::milliseconds busy{0};  ///< age of the job that runs now; 0: idle
+  };
+  /// One collector.
+  struct Source {
+    std::string name;
+    std::string fault;  ///< "" ok, else why it gives nothing
+    std::optional<MonoTime> last_ok;
+  };
+  struct CpuLimit {
+    CpuMax value;
+    std::string file;  ///< absolute
   };
 
   MonoTime now;
@@ -77,12 +104,25 @@ struct StatusView {
   std::map<std::string, PodUsage> pods;
   Qos qos;
   std::vector<HeldFile> held;
+  const DesiredTable* desired = nullptr;  ///< borrowed; nullptr: no table yet
+  std::vector<Outcome> outcomes;          ///< last batch, without kUnchanged
+  std::optional<BeRoot> be_root;          ///< as read for the last snapshot
+  CpuTopology topology;                   ///< empty: unknown
+  Executor executor;
+  std::vector<Helper> helpers;
+  std::vector<Source> sources;
+  std::optional<std::chrono::microseconds> loop_late, loop_late_max;  ///< last tick, worst
+  std::uint64_t missed_ticks = 0;
+  /// Reads cpu.max of a cgroup that is not held now, for explain (a handful of calls a request).
+  /// nullopt: no such file; empty function: explain shows such limits as unknown.
+  std::function<std::optional<CpuLimit>(const CgroupPath&)> read_cpu_max;
   std::vector<InputAge> ages;
   std::vector<Capability> capabilities;
   std::vector<Config> config;
   std::vector<std::string> faults;       ///< refused inputs, one line each
   std::map<std::string, double> gauges;  ///< name (without koordlet_) -> value
   std::map<std::string, double> counters;
+  std::map<std::string, std::string> help;  ///< HELP text of a name in gauges or counters
   std::map<std::string, std::chrono::microseconds> stages;  ///< stage -> last duration
 };
 
