@@ -1,0 +1,48 @@
+# koordlet: the commands that people and CI share. Everything is done by scripts/; this file only names it.
+DURATION ?= 0
+DEMO_FLAGS ?=
+
+.PHONY: run build test asan tsan clang vmtest format check clean
+
+run: build-release
+	@build/release/demo/koordlet-demo --koordlet build/release/koordlet --duration $(DURATION) $(DEMO_FLAGS)
+
+build: build-release
+
+build-release:
+	@scripts/install-deps
+	@scripts/build release koordlet koordlet-demo
+
+test:
+	@scripts/install-deps test
+	@scripts/build dev
+	@scripts/run-tests dev
+
+asan:
+	@scripts/install-deps test
+	@scripts/build asan
+	@scripts/run-tests asan
+
+tsan:
+	@scripts/install-deps test
+	@scripts/build tsan
+	@scripts/run-tests tsan
+
+clang:
+	@scripts/install-deps test
+	@scripts/build clang
+
+vmtest:
+	@scripts/install-deps test vm
+	@scripts/build release
+	@test/vm/run-suite
+
+format:
+	@git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format-14 -i
+
+check:
+	@scripts/check-format
+	@python3 test/check_includes.py build/dev --headers g++
+
+clean:
+	@rm -rf build

@@ -1,0 +1,231 @@
+#include "modules/metric_advisor/metric_advisor.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "modules/metric_advisor/host_application.hpp"
+#include "support/async.hpp"
+#include "support/fake_tree.hpp"
+#include "support/manual_clock.hpp"
+
+namespace koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+using test::FakeTree;
+using test::ManualClock;
+
+constexpr const char* kMemoryStat =
+    "total_cache 1\ntotal_rss 1\ntotal_inactive_anon 104857600\ntotal_active_anon 52428800\n"
+    "total_inactive_file 209715200\ntotal_active_file 31457280\ntotal_unevictable 4096\n";
+
+/// A v1 host: 4 CPUs, a kubepods tree of the cgroupfs driver, one LS and one BE pod.
+struct Host {
+  FakeTree tree;
+  ManualClock clock;
+  NodeState state;
+  std::optional<kernel::CgroupLayout> layout{kernel::CgroupLayout{CgroupDriver::kCgroupfs}};
+  long hz = kernel::ProcFs::ticks_per_second();
+
+  Host() {
+    tree.write("sys/devices/system/cpu/online", "0-3\n");
+    meminfo(1000, 400);
+    node_seconds(0);
+    for (const char* cg : {"kubepods",
+                           "kubepods/besteffort",
+                           "kubepods/burstable/podls",
+                           "kubepods/besteffort/podbe"}) {
+      usage(cg, 0ns);
+      tree.write(fmt::format("cg/cpu/{}/cpu.stat", cg),
+                 "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+      tree.write(fmt::format("cg/memory/{}/memory.stat", cg), kMemoryStat);
+    }
+    state.pods = {pod("be", KubeQos::kBestEffort), pod("ls", KubeQos::kBurstable)};
+  }
+
+  std::shared_ptr<const Pod> pod(const std::string& uid, KubeQos qos) const {
+    auto p = std::make_shared<Pod>();
+    p->uid = uid;
+    p->kube_qos = qos;
+    p->phase = PodPhase::kRunning;
+    p->cgroup = layout->tier(qos).child("pod" + uid);
+    return p;
+  }
+  kernel::HostRoots roots() const {
+    return {.cgroup = tree.path("cg"),
+            .proc = tree.path("proc"),
+            .sys = tree.path("sys"),
+            .dev = tree.path("dev")};
+  }
+  void node_seconds(double used) const {
+    tree.write("proc/stat",
+               fmt::format("cpu {} 0 0 9 9 0 0 0 0 0\n",
+                           static_cast<long>(used * static_cast<double>(hz))));
+  }
+  void meminfo(int total_kb, int available_kb) const {
+    tree.write(
+        "proc/meminfo",
+        fmt::format(
+            "MemTotal: {} kB\nMemFree: 1 kB\nMemAvailable: {} kB\n", total_kb, available_kb));
+  }
+  void usage(std::string_view cg, std::chrono::nanoseconds ns) const {
+    tree.write(fmt::format("cg/cpuacct/{}/cpuacct.usage", cg), fmt::format("{}\n", ns.count()));
+  }
+  MetricAdvisor advisor() const { return MetricAdvisor{{}, roots(), CgroupVersion::kV1, clock}; }
+};
+
+std::optional<std::int64_t> value_of(const std::vector<store::MetricSample>& samples,
+                                     std::string_view kind,
+                                     std::string_view owner) {
+  const auto it = std::find_if(samples.begin(), samples.end(), [&](const auto& s) {
+    return s.series.kind == kind && s.series.owner == owner;
+  });
+  if (it == samples.end()) return std::nullopt;
+  return it->value;
+}
+
+TEST_SUITE("metric_advisor") {
+  TEST_CASE("the first reading is no sample, the second gives node, class and memory") {
+    Host host;
+    auto advisor = host.advisor();
+    CHECK_FALSE(advisor.sample_node(host.state, host.layout));
+    host.clock.advance(1s);
+    host.node_seconds(3.0);
+    host.usage("kubepods", 2500ms);
+    host.usage("kubepods/besteffort", 1500ms);
+    const auto s = advisor.sample_node(host.state, host.layout);
+    REQUIRE(s);
+    CHECK(s->seq == 1);
+    CHECK(s->node_used == MilliCpu{3000});
+    CHECK(s->kubepods_used == MilliCpu{2500});
+    CHECK(s->be_used == MilliCpu{1500});
+    CHECK(s->memory_total == Bytes{1000 * 1024});
+    CHECK(s->memory_used == Bytes{600 * 1024});
+    const auto samples = advisor.take_samples();
+    CHECK(value_of(samples, "node_cpu_usage", "") == 3000);
+    CHECK(value_of(samples, "sys_cpu_usage", "") == 500);
+    CHECK(advisor.take_samples().empty());
+  }
+  TEST_CASE("without a kubepods tree the node is still measured, the classes are unknown") {
+    Host host;
+    auto advisor = host.advisor();
+    static_cast<void>(advisor.sample_node(host.state, std::nullopt));
+    host.clock.advance(1s);
+    host.node_seconds(1.0);
+    const auto s = advisor.sample_node(host.state, std::nullopt);
+    REQUIRE(s);
+    CHECK(s->node_used == MilliCpu{1000});
+    CHECK_FALSE(s->kubepods_used);
+    CHECK_FALSE(s->be_used);
+  }
+  TEST_CASE(
+      "a damaged /proc/stat gives no sample and a named fault, and the next good one recovers") {
+    Host host;
+    auto advisor = host.advisor();
+    static_cast<void>(advisor.sample_node(host.state, host.layout));
+    host.clock.advance(1s);
+    host.tree.write("proc/stat", "cpu x y\n");
+    CHECK_FALSE(advisor.sample_node(host.state, host.layout));
+    const auto health = advisor.health();
+    const auto cpu = std::find_if(
+        health.begin(), health.end(), [](const auto& h) { return h.name == "node cpu"; });
+    REQUIRE(cpu != health.end());
+    CHECK(cpu->fault != "");
+    host.clock.advance(1s);
+    host.node_seconds(4.0);
+    const auto s = advisor.sample_node(host.state, host.layout);
+    REQUIRE(s);
+    CHECK(s->node_used == MilliCpu{2000});  // 4 s of CPU over the 2 s since the last good reading
+  }
+  TEST_CASE("a BE-labelled pod outside the BE root is counted apart") {
+    Host host;
+    auto labelled = std::make_shared<Pod>(*host.state.pods[1]);
+    labelled->qos = QosClass::kBe;
+    host.state.pods[1] = labelled;
+    auto advisor = host.advisor();
+    static_cast<void>(advisor.sample_node(host.state, host.layout));
+    host.clock.advance(1s);
+    host.node_seconds(1.0);
+    host.usage("kubepods/burstable/podls", 700ms);
+    const auto s = advisor.sample_node(host.state, host.layout);
+    REQUIRE(s);
+    CHECK(s->be_outside_used == MilliCpu{700});
+  }
+  TEST_CASE("the class poll answers over 200 ms windows and adds the last known rest of the node") {
+    Host host;
+    auto advisor = host.advisor();
+    static_cast<void>(advisor.sample_node(host.state, host.layout));
+    host.clock.advance(1s);
+    host.node_seconds(1.0);
+    host.usage("kubepods", 800ms);
+    static_cast<void>(advisor.sample_node(host.state, host.layout));  // 200 m outside the pods
+    CHECK_FALSE(advisor.sample_classes(host.state, host.layout));
+    host.clock.advance(100ms);
+    host.usage("kubepods", 900ms);
+    CHECK_FALSE(advisor.sample_classes(host.state, host.layout));
+    host.clock.advance(100ms);
+    host.usage("kubepods", 1200ms);
+    host.usage("kubepods/besteffort", 100ms);
+    const auto s = advisor.sample_classes(host.state, host.layout);
+    REQUIRE(s);
+    CHECK(s->kubepods_used == MilliCpu{2000});
+    CHECK(s->be_used == MilliCpu{500});
+    CHECK(s->node_used == MilliCpu{2200});
+    CHECK(s->seq == 2);
+  }
+  TEST_CASE("pods: memory on the first pass, CPU and throttling on the second (T3)") {
+    Host host;
+    auto advisor = host.advisor();
+    boost::asio::io_context io;
+    const auto state = std::make_shared<const NodeState>(host.state);
+    test::run(io, advisor.collect_pods(state));
+    REQUIRE(advisor.pods().contains("be"));
+    CHECK(advisor.pods().at("be").memory == Bytes{157290496});
+    CHECK_FALSE(advisor.pods().at("be").cpu);
+    host.clock.advance(10s);
+    host.usage("kubepods/besteffort/podbe", 5s);
+    host.tree.write("cg/cpu/kubepods/besteffort/podbe/cpu.stat",
+                    "nr_periods 100\nnr_throttled 30\nthrottled_time 7\n");
+    test::run(io, advisor.collect_pods(state));
+    CHECK(advisor.pods().at("be").cpu == MilliCpu{500});
+    CHECK(advisor.pods().at("be").throttled == Permille{300});
+    CHECK(advisor.pods().at("ls").cpu == MilliCpu{0});
+    CHECK(value_of(advisor.take_samples(), "pod_cpu_usage", "be") == 500);
+  }
+  TEST_CASE(
+      "a pod whose cgroup went away has no new sample, a pod that left the state is forgotten") {
+    Host host;
+    auto advisor = host.advisor();
+    boost::asio::io_context io;
+    test::run(io, advisor.collect_pods(std::make_shared<const NodeState>(host.state)));
+    static_cast<void>(advisor.take_samples());
+    for (const char* c : {"cpuacct", "cpu", "memory"}) {
+      host.tree.remove(fmt::format("cg/{}/kubepods/besteffort/podbe", c));
+    }
+    NodeState gone = host.state;
+    gone.pods.erase(gone.pods.begin());
+    host.clock.advance(10s);
+    test::run(io, advisor.collect_pods(std::make_shared<const NodeState>(gone)));
+    CHECK_FALSE(advisor.pods().contains("be"));
+    CHECK_FALSE(value_of(advisor.take_samples(), "pod_memory_usage", "be"));
+  }
+  TEST_CASE("host application directories") {
+    const kernel::CgroupLayout layout{CgroupDriver::kSystemd};
+    const auto dir = [&](HostApplication app) { return host_application_path(app, layout); };
+    CHECK(dir({.name = "db", .qos = "LS"})->str() == "host-latency-sensitive/db");
+    CHECK(dir({.name = "db", .qos = "BE"})->str() == "host-best-effort/db");
+    CHECK(dir({.name = "db"})->str() == "db");
+    CHECK(dir({.name = "db", .base = "KubepodsBesteffort", .parent_dir = "x", .relative_path = "y"})
+              ->str() == "kubepods.slice/kubepods-besteffort.slice/x/y");
+    CHECK(dir({.name = "db", .base = "CgroupRoot", .relative_path = "../etc"}).has_error());
+    CHECK(dir({.name = "db", .base = "CgroupRoot"}).has_error());
+    CHECK(dir({.name = "db", .base = "Elsewhere"}).has_error());
+  }
+}
+
+}  // namespace
+}  // namespace koordlet
