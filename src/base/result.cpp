@@ -26,6 +26,9 @@ Errc classify(int err) {
     case EAGAIN:
     case EINTR:
     case ENOSPC:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
       return Errc::kBusy;
     case EPERM:
     case EACCES:

@@ -18,7 +18,8 @@ enum class Errc {
   kParse,         ///< the bytes are not what the format says
   kRange,         ///< well-formed, but out of the allowed range
   kInvalid,       ///< the kernel refused the value (EINVAL, ERANGE)
-  kBusy,          ///< try again later (EBUSY, EAGAIN, EINTR, ENOSPC on cpuset)
+  kBusy,          ///< try again later (EBUSY, EAGAIN, EINTR, ENOSPC on cpuset, ENOMEM, EMFILE,
+                  ///< ENFILE)
   kDenied,        ///< no rights (EPERM, EACCES)
   kIo,            ///< everything else
 };

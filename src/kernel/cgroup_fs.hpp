@@ -22,21 +22,27 @@ class Cgroups {
  public:
   virtual ~Cgroups() = default;
   virtual CgroupVersion version() const = 0;
-  /// kNotFound: no such cgroup or file (a v1-only or vendor file included); kGone: removed during
-  /// the call.
+  /// kNotFound: no such cgroup; kNotSupported: the cgroup is there, but has no such file (v2-only,
+  /// vendor, controller not enabled or not mounted); kGone: removed during the call; kParse:
+  /// damaged content.
   virtual Result<CgroupValue> read(const CgroupKey& key) = 0;
-  /// Writes exactly the value. kInvalid, kBusy, kDenied as the kernel says, with path, value and
-  /// errno in the context.
+  /// Writes exactly the value. kRange before any write: outside the kernel's range, wrong kind, or
+  /// an empty cpuset. kInvalid (a cpuset outside its v1 parent included), kBusy, kDenied as the
+  /// kernel says, with path, value and errno in the context; missing files as in read(). The kernel
+  /// rounds memory bounds down to whole pages: give page multiples, or the value reads back lower.
   virtual Result<void> write(const CgroupKey& key, const CgroupValue& value) = 0;
   virtual Result<Inode> inode(const CgroupPath& path) = 0;
-  /// Directories below `path`, sorted; v1: of the cpu hierarchy.
+  /// Directories below `path`, sorted; v1: of the cpu hierarchy. Names that CgroupPath refuses are
+  /// left out.
   virtual Result<std::vector<std::string>> children(const CgroupPath& path) = 0;
   virtual bool has(const CgroupKey& key) = 0;
   /// Absolute file of a key, for people: "/sys/fs/cgroup/cpu/kubepods/cpu.cfs_quota_us".
   virtual std::string file(const CgroupKey& key) const = 0;
 };
 
-/// The real tree. Reads go through kept-open descriptors (a bounded LRU), writes open anew.
+/// The real tree. Reads go through kept-open descriptors (a bounded LRU), writes open anew. v1
+/// kCpuMax is two files: write() writes only the one that differs, and when both do, in the order
+/// that is never looser on the way; if the second is refused the first is put back.
 class CgroupFs final : public Cgroups {
  public:
   CgroupFs(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget = 2048);
@@ -53,5 +59,12 @@ class CgroupFs final : public Cgroups {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The CPUs that tasks of `path` really get: v2 cpuset.cpus.effective, of the nearest ancestor
+/// where the cgroup has no cpuset controller; v1 cpuset.cpus (empty: nothing can run there).
+/// kNotFound: no such cgroup.
+Result<CpuSet> read_effective_cpus(const HostRoots& roots,
+                                   CgroupVersion version,
+                                   const CgroupPath& path);
 
 }  // namespace koordlet::kernel

@@ -33,23 +33,26 @@ class Fd {
 Result<std::string> read_file(const std::string& path, std::size_t max = 1 << 20);
 
 /// One write(2) of `value`, without O_CREAT and O_TRUNC: a control file takes each write as one
-/// order.
+/// order. A plain file (recorded or test tree) is cut to the new length afterwards.
 Result<void> write_file(const std::string& path, std::string_view value);
 
 /// A descriptor kept open and read from offset 0 each time: 2 us instead of 20 (kernfs makes the
-/// content anew at 0).
+/// content anew at 0). For files that always hold something: values and counters.
 class KeptFile {
  public:
   static Result<KeptFile> open(const std::string& path);
-  /// The view is valid until the next read on any KeptFile of this thread. ENODEV (cgroup removed)
-  /// and an empty read of a file that cannot be empty are kGone for the caller to drop.
+  /// The view is valid until the next read on any KeptFile of this thread. Three things are kGone,
+  /// for the caller to drop: ENODEV (cgroup removed), no byte at all, and a plain file that was
+  /// unlinked.
   Result<std::string_view> read();
   const std::string& path() const { return path_; }
 
  private:
-  KeptFile(Fd fd, std::string path) : fd_{std::move(fd)}, path_{std::move(path)} {}
+  KeptFile(Fd fd, std::string path, bool plain)
+      : fd_{std::move(fd)}, path_{std::move(path)}, plain_{plain} {}
   Fd fd_;
   std::string path_;
+  bool plain_ = false;  ///< not on a kernel file system: an unlinked file keeps its old content
 };
 
 }  // namespace koordlet::kernel

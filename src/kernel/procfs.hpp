@@ -43,27 +43,30 @@ Result<Psi> parse_psi(std::string_view text);
 
 struct CpuInfo {
   int cpu = 0;
-  int core = 0;
+  int core = 0;  ///< index over the whole machine: SMT siblings share it, two sockets never do
   int socket = 0;
   int numa = 0;
 };
-/// Online CPUs with their core, socket and NUMA node from <sys>/devices/system/{cpu,node}; missing
-/// topology reads as 0.
+/// Online CPUs, ascending, with their core, socket and NUMA node from
+/// <sys>/devices/system/{cpu,node}; missing topology reads as 0. Node ids keep their gaps. Without
+/// the list of online CPUs: kNotFound.
 Result<std::vector<CpuInfo>> read_topology(const HostRoots& roots);
 
-/// The node's own counters through kept-open descriptors.
+/// The node's own counters through kept-open descriptors. One thread at a time.
 class ProcFs {
  public:
   explicit ProcFs(HostRoots roots);
   Result<CpuTicks> stat();
   Result<MemInfo> meminfo();
-  Result<Psi> pressure(
-      std::string_view resource);  ///< "cpu", "memory", "io"; kNotFound without PSI
+  /// "cpu", "memory", "io" (kRange for others); kNotFound without PSI, kNotSupported when it is
+  /// compiled in and switched off.
+  Result<Psi> pressure(std::string_view resource);
   static long ticks_per_second();  ///< sysconf(_SC_CLK_TCK)
 
  private:
   HostRoots roots_;
   std::optional<KeptFile> stat_, meminfo_;
+  std::optional<KeptFile> pressure_[3];  ///< cpu, memory, io
 };
 
 }  // namespace koordlet::kernel

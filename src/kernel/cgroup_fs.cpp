@@ -1,0 +1,194 @@
+#include "kernel/cgroup_fs.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "kernel/cgroup_codec.hpp"
+#include "kernel/cgroup_names.hpp"
+#include "kernel/file_cache.hpp"
+
+namespace koordlet::kernel {
+namespace {
+
+using std::chrono::microseconds;
+
+/// The hierarchy that stands for all of v1 where only one directory can be meant.
+constexpr std::string_view kMainController = "cpu";
+
+std::uint32_t slot_of(CgroupFile file) { return static_cast<std::uint32_t>(file) * 2; }
+constexpr std::uint32_t kPeriodSlot = 1;
+
+/// v1 quota and period are two writes, and the kernel checks quota/period against parent and
+/// children after each. In this order the value in between is never looser than both ends.
+bool quota_first(const CpuMax& have, const CpuMax& want) {
+  if (want.quota.is_unlimited()) return true;
+  if (have.quota.is_unlimited()) return false;
+  return want.period < have.period;
+}
+
+}  // namespace
+
+struct CgroupFs::Impl {
+  HostRoots roots;
+  CgroupVersion version;
+  FileCache cache;
+
+  std::string dir(const CgroupPath& path) const {
+    return cgroup_dir(roots, version, kMainController, path);
+  }
+  std::string path_of(const CgroupKey& key) const {
+    return cgroup_file(roots, version, file_name(key.file), key.path);
+  }
+  std::string period_path(const CgroupPath& path) const {
+    return fmt::format("{}/{}", dir(path), kPeriodFile);
+  }
+  Error missing(Error e, const CgroupKey& key) const {
+    return explain_missing(std::move(e), roots, version, file_name(key.file).controller, key.path);
+  }
+  bool is_pair(const CgroupKey& key) const {
+    return version == CgroupVersion::kV1 && key.file == CgroupFile::kCpuMax;
+  }
+
+  Result<CgroupValue> read_one(const CgroupKey& key);
+  Result<CgroupValue> read_pair(const CgroupKey& key);
+  Result<void> write_text(const CgroupKey& key, const std::string& path, const std::string& text);
+  Result<void> write_pair(const CgroupKey& key, const CpuMax& want);
+  Result<void> write_both(const CgroupKey& key, const CpuMax& have, const CpuMax& want, bool quota);
+};
+
+Result<CgroupValue> CgroupFs::Impl::read_one(const CgroupKey& key) {
+  const auto text = cache.read(key.path, slot_of(key.file), [&] { return path_of(key); });
+  if (!text) return missing(text.error(), key);
+  auto value = decode(version, key.file, *text);
+  if (!value) return wrap(path_of(key), value.error());
+  return value;
+}
+
+Result<CgroupValue> CgroupFs::Impl::read_pair(const CgroupKey& key) {
+  const auto quota_text = cache.read(key.path, slot_of(key.file), [&] { return path_of(key); });
+  if (!quota_text) return missing(quota_text.error(), key);
+  const auto quota = decode_quota_v1(*quota_text);  // before the next read reuses the buffer
+  if (!quota) return wrap(path_of(key), quota.error());
+  const auto period_text = cache.read(key.path, kPeriodSlot, [&] { return period_path(key.path); });
+  if (!period_text) return missing(period_text.error(), key);
+  const auto period = decode_period_v1(*period_text);
+  if (!period) return wrap(period_path(key.path), period.error());
+  return CgroupValue{CpuMax{*quota, *period}};
+}
+
+Result<void> CgroupFs::Impl::write_text(const CgroupKey& key,
+                                        const std::string& path,
+                                        const std::string& text) {
+  auto done = write_file(path, text);
+  if (!done && done.error().code == Errc::kBusy && cache.shed()) done = write_file(path, text);
+  if (done) return done;
+  auto error = missing(done.error(), key);
+  // v1 says EACCES for CPUs that the parent does not have: the value is wrong, not the rights.
+  if (error.code == Errc::kDenied && key.file == CgroupFile::kCpuset &&
+      ::access(path.c_str(), W_OK) == 0) {
+    error.code = Errc::kInvalid;
+    error.context += "; the parent cpuset does not have these CPUs";
+  }
+  return error;
+}
+
+Result<void> CgroupFs::Impl::write_both(const CgroupKey& key,
+                                        const CpuMax& have,
+                                        const CpuMax& want,
+                                        bool quota) {
+  const auto write = [&](bool is_quota, const CpuMax& value) {
+    return is_quota
+               ? write_text(key, path_of(key), encode(version, key.file, CgroupValue{value}))
+               : write_text(key, period_path(key.path), fmt::format("{}", value.period.count()));
+  };
+  const auto first = write(quota, want);
+  if (!first) return first;
+  auto second = write(!quota, want);
+  if (second) return second;
+  if (const auto back = write(quota, have); !back) {
+    return Error{second.error().code,
+                 fmt::format("{}; putting the first half back failed as well: {}",
+                             second.error().context,
+                             back.error().context)};
+  }
+  return second;
+}
+
+Result<void> CgroupFs::Impl::write_pair(const CgroupKey& key, const CpuMax& want) {
+  const auto now = read_pair(key);
+  if (!now) return now.error();
+  const auto have = std::get<CpuMax>(*now);
+  if (have == want) return {};
+  if (have.period == want.period) {
+    return write_text(key, path_of(key), encode(version, key.file, CgroupValue{want}));
+  }
+  if (have.quota == want.quota) {
+    return write_text(key, period_path(key.path), fmt::format("{}", want.period.count()));
+  }
+  const bool quota = quota_first(have, want);
+  auto done = write_both(key, have, want, quota);
+  if (!done && done.error().code == Errc::kInvalid) {
+    // A child may forbid the tight order where the parent allows the loose one.
+    if (auto other = write_both(key, have, want, !quota)) return other;
+  }
+  return done;
+}
+
+CgroupFs::CgroupFs(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget)
+    : impl_{std::make_unique<Impl>(Impl{std::move(roots), version, FileCache{descriptor_budget}})} {
+}
+CgroupFs::~CgroupFs() = default;
+
+CgroupVersion CgroupFs::version() const { return impl_->version; }
+
+Result<CgroupValue> CgroupFs::read(const CgroupKey& key) {
+  return impl_->is_pair(key) ? impl_->read_pair(key) : impl_->read_one(key);
+}
+
+Result<void> CgroupFs::write(const CgroupKey& key, const CgroupValue& value) {
+  if (const auto ok = check_range(impl_->version, key, value); !ok) return ok;
+  if (impl_->is_pair(key)) return impl_->write_pair(key, std::get<CpuMax>(value));
+  return impl_->write_text(key, impl_->path_of(key), encode(impl_->version, key.file, value));
+}
+
+Result<Inode> CgroupFs::inode(const CgroupPath& path) {
+  const auto dir = impl_->dir(path);
+  struct stat st {};
+  if (::stat(dir.c_str(), &st) != 0) return errno_error(errno, dir, "stat");
+  return static_cast<Inode>(st.st_ino);
+}
+
+Result<std::vector<std::string>> CgroupFs::children(const CgroupPath& path) {
+  const auto dir = impl_->dir(path);
+  DIR* handle = ::opendir(dir.c_str());
+  if (handle == nullptr && (errno == EMFILE || errno == ENFILE) && impl_->cache.shed()) {
+    handle = ::opendir(dir.c_str());
+  }
+  if (handle == nullptr) return errno_error(errno, dir, "open");
+  const std::unique_ptr<DIR, int (*)(DIR*)> closer{handle, ::closedir};
+  std::vector<std::string> out;
+  for (;;) {
+    errno = 0;
+    const auto* entry = ::readdir(handle);
+    if (entry == nullptr) break;
+    if (entry->d_type != DT_DIR) continue;
+    const std::string_view name{entry->d_name};
+    if (const auto ok = CgroupPath::parse(name); ok) out.emplace_back(name);
+  }
+  if (errno != 0) return errno_error(errno, dir, "list");
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool CgroupFs::has(const CgroupKey& key) {
+  return ::access(impl_->path_of(key).c_str(), F_OK) == 0;
+}
+
+std::string CgroupFs::file(const CgroupKey& key) const { return impl_->path_of(key); }
+
+}  // namespace koordlet::kernel
