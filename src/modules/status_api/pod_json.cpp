@@ -1,0 +1,206 @@
+#include "modules/status_api/pod_json.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
+#include <fmt/format.h>
+
+#include "base/parse.hpp"
+
+namespace koordlet::status_api {
+
+namespace {
+
+constexpr std::int64_t kDefaultLimit = 500;
+constexpr std::int64_t kMaxLimit = 1000;
+
+struct Page {
+  std::int64_t limit = kDefaultLimit;
+  std::string after;  ///< uid; empty: from the start
+  std::optional<std::string> ns;
+  std::optional<QosClass> qos;
+  std::string filter;  ///< both filters as one text, to bind the token to them
+};
+
+Error fault(std::string text) { return Error{Errc::kParse, std::move(text)}; }
+
+Result<Page> parse_page(std::string_view query) {
+  const auto parameters = parse_query(query, {"limit", "continue", "namespace", "qos"});
+  if (!parameters) return parameters.error();
+  Page page;
+  if (const auto at = parameters->find("limit"); at != parameters->end()) {
+    const auto limit = parse_i64(at->second);
+    if (!limit || *limit < 1 || *limit > kMaxLimit) {
+      return fault(
+          fmt::format("limit: '{}': expected a whole number 1..{}", at->second, kMaxLimit));
+    }
+    page.limit = *limit;
+  }
+  if (const auto at = parameters->find("namespace"); at != parameters->end()) page.ns = at->second;
+  if (const auto at = parameters->find("qos"); at != parameters->end()) {
+    page.qos = parse_qos_class(at->second);
+    if (page.qos == QosClass::kNone) {
+      return fault(fmt::format("qos: '{}': expected one of LSE, LSR, LS, BE, SYSTEM", at->second));
+    }
+  }
+  page.filter = fmt::format("{}\n{}", page.ns.value_or(""), page.qos ? to_string(*page.qos) : "");
+  if (const auto at = parameters->find("continue"); at != parameters->end()) {
+    auto after = read_token(at->second, page.filter);
+    if (!after) return after.error();
+    page.after = std::move(*after);
+  }
+  return page;
+}
+
+bool matches(const Page& page, const Pod& pod) {
+  return (!page.ns || pod.ns == *page.ns) && (!page.qos || qos_with_default(pod) == *page.qos);
+}
+
+json::object resources(const Resources& r) {
+  return {{"cpu_milli", quantity(r.cpu)},
+          {"memory_bytes", quantity(r.memory)},
+          {"batch_cpu_milli", quantity(r.batch_cpu)},
+          {"batch_memory_bytes", quantity(r.batch_memory)},
+          {"mid_cpu_milli", quantity(r.mid_cpu)},
+          {"mid_memory_bytes", quantity(r.mid_memory)}};
+}
+
+json::object text_map(const std::map<std::string, std::string>& map) {
+  json::object out;
+  for (const auto& [key, text] : map) out[utf8(key)] = text_value(text, {});
+  return out;
+}
+
+json::object container(const Container& c) {
+  return {{"name", text_value(c.name, {})},
+          {"runtime", text_or_null(c.runtime)},
+          {"id", text_or_null(c.id)},
+          {"running", c.running},
+          {"init", c.init},
+          {"cgroup", c.cgroup ? json::value(cgroup_text(*c.cgroup)) : json::value(nullptr)},
+          {"requests", resources(c.requests)},
+          {"limits", resources(c.limits)}};
+}
+
+void add_identity(json::object& out, const Pod& pod, const json::storage_ptr& sp) {
+  out.emplace("uid", text_value(pod.uid, sp));
+  out.emplace("namespace", text_value(pod.ns, sp));
+  out.emplace("name", text_value(pod.name, sp));
+  out.emplace("phase", to_string(pod.phase));
+  out.emplace("terminating", pod.terminating);
+  out.emplace("qos", to_string(qos_with_default(pod)));
+  if (pod.qos == QosClass::kNone) {
+    out.emplace("qos_label", nullptr);
+  } else {
+    out.emplace("qos_label", to_string(pod.qos));
+  }
+  out.emplace("kube_qos", to_string(pod.kube_qos));
+  out.emplace("best_effort", is_best_effort(pod));
+  if (pod.cgroup.is_root()) {
+    out.emplace("cgroup", nullptr);
+  } else {
+    out.emplace("cgroup", cgroup_text(pod.cgroup));
+  }
+}
+
+}  // namespace
+
+json::object pod_summary(const StatusView& view,
+                         const HeldIndex& held,
+                         const Pod& pod,
+                         const json::storage_ptr& sp) {
+  json::object out(sp);
+  out.reserve(20);
+  add_identity(out, pod, sp);
+  out.emplace("cpu_request_milli", quantity(be_cpu_request(pod)));
+  const auto usage = view.pods.find(pod.uid);
+  const PodUsage none;
+  const PodUsage& sample = usage == view.pods.end() ? none : usage->second;
+  out.emplace("cpu_used_milli", quantity(sample.cpu));
+  out.emplace("memory_used_bytes", quantity(sample.memory));
+  out.emplace("throttled_permille", quantity(sample.throttled));
+  out.emplace("sample_age_ms", age_ms(view, sample.at));
+  const auto* cap = held.find({pod.cgroup, CgroupFile::kCpuMax});
+  if (cap != nullptr) {
+    out.emplace("cpu_cap", text_value(cap->value, sp));
+    out.emplace("cpu_cap_milli", cpu_limit(CgroupFile::kCpuMax, cap->value));
+    out.emplace("cpu_cap_plugin", text_value(cap->plugin, sp));
+  } else {
+    out.emplace("cpu_cap", nullptr);
+    out.emplace("cpu_cap_milli", nullptr);
+    out.emplace("cpu_cap_plugin", nullptr);
+  }
+  return out;
+}
+
+net::HttpResponse pods_list(const StatusView& view, std::string_view query) {
+  const auto page = parse_page(query);
+  if (!page) return problem(400, page.error().context);
+  // One block for the whole answer: a page of 1000 pods makes some 20000 small values.
+  json::monotonic_resource block(256 * 1024);
+  const json::storage_ptr sp(&block);
+  const HeldIndex held(view);
+  json::array items(sp);
+  std::int64_t total = 0;
+  std::int64_t remaining = 0;
+  std::string last;
+  if (view.state) {
+    for (const auto& pod : view.state->pods) {
+      if (!matches(*page, *pod)) continue;
+      ++total;
+      if (!page->after.empty() && pod->uid <= page->after) continue;
+      if (static_cast<std::int64_t>(items.size()) == page->limit) {
+        ++remaining;
+        continue;
+      }
+      items.emplace_back(pod_summary(view, held, *pod, sp));
+      last = pod->uid;
+    }
+  }
+  json::object body(sp);
+  body.emplace("total", total);
+  body.emplace("remaining", remaining);
+  if (remaining > 0) {
+    body.emplace("continue", make_token(last, page->filter));
+  } else {
+    body.emplace("continue", nullptr);
+  }
+  body.emplace("items", std::move(items));
+  return json_response(200, json::value(std::move(body), sp));
+}
+
+net::HttpResponse pod_detail(const StatusView& view, std::string_view uid) {
+  const Pod* pod = view.state ? find_pod(*view.state, uid) : nullptr;
+  if (pod == nullptr) return problem(404, fmt::format("no pod with uid '{}' on this node", uid));
+  auto body = pod_summary(view, HeldIndex(view), *pod, {});
+  body["sample_at"] = body.at("sample_age_ms").is_null() ? json::value(nullptr)
+                                                         : wall_of(view, view.pods.at(pod->uid).at);
+  body["priority"] = pod->priority ? json::value(*pod->priority) : json::value(nullptr);
+  body["priority_class"] = to_string(priority_class_with_default(*pod));
+  body["allocated_cpus"] = text_or_null(pod->allocated_cpus.to_string());
+  body["labels"] = text_map(pod->labels);
+  body["annotations"] = text_map(pod->annotations);
+  json::array containers;
+  for (const auto& c : pod->containers) containers.emplace_back(container(c));
+  body["containers"] = std::move(containers);
+  return json_response(200, std::move(body));
+}
+
+const Pod* look_up(const StatusView& view, std::string_view uid_or_name) {
+  if (!view.state) return nullptr;
+  const auto slash = uid_or_name.find('/');
+  if (slash == std::string_view::npos) return find_pod(*view.state, uid_or_name);
+  const auto ns = uid_or_name.substr(0, slash);
+  const auto name = uid_or_name.substr(slash + 1);
+  const Pod* found = nullptr;
+  for (const auto& pod : view.state->pods) {
+    if (pod->ns != ns || pod->name != name) continue;
+    // A finished pod may share its name with the one that replaced it: the live one is meant.
+    if (found == nullptr || (is_active(*pod) && !is_active(*found))) found = pod.get();
+  }
+  return found;
+}
+
+}  // namespace koordlet::status_api

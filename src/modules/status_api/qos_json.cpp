@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <set>
+
+#include <boost/json/array.hpp>
+
+#include "modules/status_api/explain.hpp"
+#include "modules/status_api/held_index.hpp"
+#include "modules/status_api/level_text.hpp"
+#include "modules/status_api/status_json.hpp"
+
+namespace koordlet::status_api {
+
+namespace {
+
+json::value cpus(const CpuSet& set) { return text_or_null(set.to_string()); }
+
+json::value policy_text(KubeletCpuPolicy policy) {
+  switch (policy) {
+    case KubeletCpuPolicy::kNone:
+      return "none";
+    case KubeletCpuPolicy::kStatic:
+      return "static";
+    case KubeletCpuPolicy::kUnknown:
+      break;
+  }
+  return nullptr;
+}
+
+template <class Quantity>
+json::value nonzero(Quantity q) {
+  return q.v > 0 ? json::value(q.v) : json::value(nullptr);
+}
+
+json::value node_object(const StatusView& view) {
+  if (!view.state || !view.state->node) return nullptr;
+  const Node& n = *view.state->node;
+  return json::object{{"name", text_value(n.name, {})},
+                      {"cpu_capacity_milli", nonzero(n.cpu_capacity)},
+                      {"memory_capacity_bytes", nonzero(n.memory_capacity)},
+                      {"cpu_allocatable_milli", quantity(n.cpu_allocatable)},
+                      {"memory_allocatable_bytes", quantity(n.memory_allocatable)},
+                      {"batch_cpu_allocatable_milli", quantity(n.batch_cpu_allocatable)},
+                      {"batch_memory_allocatable_bytes", quantity(n.batch_memory_allocatable)},
+                      {"cpu_reserved_milli", n.cpu_reserved.v},
+                      {"memory_reserved_bytes", n.memory_reserved.v},
+                      {"reserved_cpus", cpus(n.reserved_cpus)},
+                      {"system_cpus", cpus(n.system_cpus)},
+                      {"kubelet_cpu_policy", policy_text(n.cpu_policy)},
+                      {"seen", wall_of(view, view.state->node_at)},
+                      {"age_ms", age_ms(view, view.state->node_at)}};
+}
+
+json::value signals(const StatusView& view) {
+  if (!view.signals) return nullptr;
+  const NodeSignals& s = *view.signals;
+  return json::object{{"seq", s.seq},
+                      {"at", wall_of(view, s.at)},
+                      {"age_ms", age_ms(view, s.at)},
+                      {"node_used_milli", s.node_used.v},
+                      {"kubepods_used_milli", quantity(s.kubepods_used)},
+                      {"be_used_milli", quantity(s.be_used)},
+                      {"be_outside_used_milli", s.be_outside_used.v},
+                      {"host_app_used_milli", s.host_app_used.v},
+                      {"memory_used_bytes", quantity(s.memory_used)},
+                      {"memory_total_bytes", quantity(s.memory_total)}};
+}
+
+json::value topology(const StatusView& view) {
+  if (view.topology.empty()) return nullptr;
+  // Core numbers repeat from socket to socket.
+  std::set<std::pair<int, int>> cores;
+  std::set<int> sockets;
+  std::set<int> numa;
+  for (const auto& p : view.topology) {
+    cores.emplace(p.socket, p.core);
+    sockets.insert(p.socket);
+    numa.insert(p.numa);
+  }
+  return json::object{{"cpus", view.topology.size()},
+                      {"cores", cores.size()},
+                      {"sockets", sockets.size()},
+                      {"numa_nodes", numa.size()}};
+}
+
+json::value be_root(const StatusView& view) {
+  if (!view.be_root) return nullptr;
+  const auto milli = milli_of(view.be_root->cpu_max);
+  return json::object{{"cgroup", cgroup_text(view.be_root->path)},
+                      {"cpu_max", to_string(CgroupValue{view.be_root->cpu_max})},
+                      {"cpu_max_milli", milli ? json::value(*milli) : json::value("max")},
+                      {"cpuset", cpus(view.be_root->cpuset)}};
+}
+
+json::object pressure_config(const policy::PressureConfig& p) {
+  return {{"enable", p.enable},
+          {"mid_percent", p.mid_percent},
+          {"high_percent", p.high_percent},
+          {"exit_margin_percent", p.exit_margin_percent},
+          {"factor_none_permille", p.factor_none_permille},
+          {"factor_mid_permille", p.factor_mid_permille},
+          {"factor_high_permille", p.factor_high_permille},
+          {"relax_hold_samples", p.relax_hold_samples},
+          {"relax_step_permille", p.relax_step_permille},
+          {"relax_guard", p.relax_guard},
+          {"hold_doubling", p.hold_doubling},
+          {"min_hold_seconds", p.min_hold_seconds},
+          {"max_hold_seconds", p.max_hold_seconds},
+          {"min_quota_us", p.min_quota_us},
+          {"default_request_milli", p.default_request_milli}};
+}
+
+json::value suppress_policy(SuppressPolicy policy) {
+  switch (policy) {
+    case SuppressPolicy::kCpuset:
+      return "cpuset";
+    case SuppressPolicy::kCfsQuota:
+      return "cfsQuota";
+    case SuppressPolicy::kPodQuota:
+      return "podQuota";
+  }
+  return nullptr;
+}
+
+json::object suppress(const StatusView::Qos& qos) {
+  const auto& s = qos.effective.suppress;
+  return {{"enable", s.enable},
+          {"threshold_percent", s.threshold_percent},
+          {"min_percent", s.min_percent ? json::value(*s.min_percent) : json::value(nullptr)},
+          {"policy", suppress_policy(s.policy)},
+          {"budget_milli", integer(qos.suppress_budget_milli)},
+          {"cpuset", qos.suppress_cpuset ? text_value(*qos.suppress_cpuset, {}) : nullptr}};
+}
+
+/// Wish and kernel side by side, one row a file: what is held, and what is wanted but not held.
+json::array table(const StatusView& view) {
+  const HeldIndex index(view);
+  json::array out;
+  const auto row =
+      [&](const CgroupKey& key, const StatusView::HeldFile* held, const Desired* wish) {
+        out.emplace_back(json::object{
+            {"cgroup", cgroup_text(key.path)},
+            {"file", to_string(key.file)},
+            {"desired", wish != nullptr ? json::value(to_string(wish->value)) : nullptr},
+            {"kernel", held != nullptr ? text_or_null(held->raw) : nullptr},
+            {"held", held != nullptr},
+            {"plugin", text_value(wish != nullptr ? wish->plugin : held->plugin, {})},
+            {"reason", text_value(wish != nullptr ? wish->reason : held->reason, {})},
+            {"age_ms", age_ms(view, wish != nullptr ? wish->since : held->since)},
+            {"losers", wish != nullptr ? wish->losers.size() : held->losers.size()}});
+      };
+  if (view.desired != nullptr) {
+    for (const auto& [key, wish] : *view.desired) row(key, index.find(key), &wish);
+  }
+  for (const auto& held : view.held) {
+    if (view.desired == nullptr || !view.desired->contains(held.key)) row(held.key, &held, nullptr);
+  }
+  return out;
+}
+
+}  // namespace
+
+net::HttpResponse node(const StatusView& view) {
+  return json_response(200,
+                       json::object{{"node", node_object(view)},
+                                    {"signals", signals(view)},
+                                    {"topology", topology(view)},
+                                    {"be_root", be_root(view)}});
+}
+
+net::HttpResponse qos(const StatusView& view) {
+  const auto& qos = view.qos;
+  const auto use = node_use_permyriad(view);
+  const auto& hold = qos.hold_until;
+  const auto left = hold && *hold > view.now
+                        ? std::chrono::ceil<std::chrono::milliseconds>(*hold - view.now).count()
+                        : 0;
+  json::object body;
+  body["off"] = qos.off || qos.effective.off;
+  body["dry_run"] = qos.dry_run;
+  body["profile"] = text_or_null(qos.profile);
+  body["level"] = text_or_null(qos.level);
+  body["level_since"] = wall_of(view, qos.level_since);
+  body["level_age_ms"] = age_ms(view, qos.level_since);
+  body["node_use_percent"] = use ? json::value(*use / 100.0) : json::value(nullptr);
+  body["factor_permille"] = qos.factor_permille;
+  body["below_exit_samples"] = qos.below_exit;
+  body["hold_seconds"] = qos.hold_seconds;
+  body["hold_left_ms"] = left;
+  body["changes_when"] = text_array(next_level_changes(view));
+  body["be_root_cap_milli"] = integer(qos.be_root_cap_milli);
+  body["uncapped"] = text_array(qos.uncapped);
+  body["stale"] = text_or_null(qos.stale);
+  body["ticks"] = qos.ticks;
+  body["level_changes"] = qos.level_changes;
+  body["pressure"] = pressure_config(qos.effective.pressure);
+  body["suppress"] = suppress(qos);
+  body["priority"] = {{"enable", qos.effective.identity.enable},
+                      {"be_shares", qos.effective.identity.be_shares},
+                      {"be_weight", qos.effective.identity.be_weight}};
+  body["nodeslo_faults"] = text_array(qos.effective.faults);
+  body["table"] = table(view);
+  return json_response(200, std::move(body));
+}
+
+net::HttpResponse executor(const StatusView& view) {
+  const auto& e = view.executor;
+  const auto us = [](const auto& d) { return d ? json::value(d->count()) : json::value(nullptr); };
+  json::array items;
+  for (const auto& held : view.held) items.emplace_back(held_file(view, held));
+  json::array outcomes;
+  for (const auto& o : view.outcomes) outcomes.emplace_back(outcome(o));
+  return json_response(200,
+                       json::object{{"dry_run", view.qos.dry_run},
+                                    {"counters",
+                                     {{"batches", e.batches},
+                                      {"writes", e.writes},
+                                      {"unchanged", e.unchanged},
+                                      {"refused", e.refused},
+                                      {"gone", e.gone},
+                                      {"unsupported", e.unsupported},
+                                      {"foreign", e.foreign},
+                                      {"restored", e.restored},
+                                      {"journal_failures", e.journal_failures}}},
+                                    {"last_batch_us", us(e.last_batch)},
+                                    {"last_commit_us", us(e.last_commit)},
+                                    {"held", std::move(items)},
+                                    {"outcomes", std::move(outcomes)}});
+}
+
+}  // namespace koordlet::status_api
