@@ -1,0 +1,146 @@
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "k8s/fields.hpp"
+#include "k8s/manifest.hpp"
+#include "k8s/metadata.hpp"
+#include "k8s/names.hpp"
+#include "k8s/pod_parts.hpp"
+
+namespace koordlet::k8s {
+namespace {
+
+constexpr std::string_view kQosLabel = "koordinator.sh/qosClass";
+constexpr std::string_view kResourceStatus = "scheduling.koordinator.sh/resource-status";
+constexpr const char* kConfigMirror = "kubernetes.io/config.mirror";
+constexpr const char* kConfigHash = "kubernetes.io/config.hash";
+
+/// A name that must be there: its text, or what is wrong with it.
+Result<std::string> required(const json::object& metadata,
+                             std::string_view key,
+                             std::string_view subject,
+                             bool (*valid)(std::string_view),
+                             std::string_view expected) {
+  const auto* v = metadata.if_contains(key);
+  if (v == nullptr || v->is_null()) {
+    return Error{Errc::kParse,
+                 fmt::format("{}: metadata.{}: absent: expected {}", subject, key, expected)};
+  }
+  if (!v->is_string() || !valid(v->get_string())) {
+    return Error{
+        Errc::kRange,
+        fmt::format("{}: metadata.{}: {}: expected {}", subject, key, shown(*v), expected)};
+  }
+  return std::string{v->get_string()};
+}
+
+PodPhase decode_phase(const Fields& status) {
+  const auto text = status.text("phase");
+  if (text.refused) return PodPhase::kUnknown;
+  if (!text.value || text.value->empty()) return PodPhase::kPending;
+  for (const auto p : {PodPhase::kPending,
+                       PodPhase::kRunning,
+                       PodPhase::kSucceeded,
+                       PodPhase::kFailed,
+                       PodPhase::kUnknown}) {
+    if (*text.value == to_string(p)) return p;
+  }
+  status.refuse(
+      "phase", json::value(*text.value), "Pending, Running, Succeeded, Failed or Unknown");
+  return PodPhase::kUnknown;
+}
+
+std::optional<KubeQos> decode_kube_qos(const Fields& status) {
+  const auto text = status.text("qosClass");
+  if (!text.value || text.value->empty()) return std::nullopt;
+  for (const auto q : {KubeQos::kGuaranteed, KubeQos::kBurstable, KubeQos::kBestEffort}) {
+    if (*text.value == to_string(q)) return q;
+  }
+  status.refuse("qosClass", json::value(*text.value), "Guaranteed, Burstable or BestEffort");
+  return std::nullopt;
+}
+
+CpuSet decode_allocated_cpus(const Pod& pod, Refusals& refusals) {
+  const auto annotation = pod.annotations.find(std::string{kResourceStatus});
+  if (annotation == pod.annotations.end()) return {};
+  const auto object = parse_annotation(kResourceStatus, annotation->second, refusals);
+  if (!object) return {};
+  const Fields fields{
+      *object, fmt::format("metadata.annotations[{}]", kResourceStatus), refusals, KeyCase::kAny};
+  const auto text = fields.text("cpuset");
+  if (!text.value) return {};
+  const auto cpus = CpuSet::parse(*text.value);
+  if (cpus) return *cpus;
+  fields.refuse("cpuset", cpus.error().context);
+  return {};
+}
+
+void decode_status(const Fields& root, const Fields* spec, Pod& pod) {
+  std::optional<KubeQos> stated;
+  const auto status = root.object("status");
+  // Without a status the API server has not seen it start: that is its Pending.
+  pod.phase = PodPhase::kPending;
+  if (status.value) {
+    pod.phase = decode_phase(*status.value);
+    stated = decode_kube_qos(*status.value);
+    apply_statuses(*status.value, pod.containers);
+  }
+  std::optional<RequestsAndLimits> pod_level;
+  if (spec != nullptr) pod_level = decode_resources(*spec);
+  pod.kube_qos = stated ? *stated : compute_kube_qos(pod.containers, pod_level);
+}
+
+void decode_metadata(const Fields& metadata, Pod& pod) {
+  pod.labels = decode_text_map(metadata, "labels");
+  pod.annotations = decode_text_map(metadata, "annotations");
+  pod.terminating = metadata.find("deletionTimestamp") != nullptr;
+  if (const auto label = pod.labels.find(std::string{kQosLabel}); label != pod.labels.end()) {
+    pod.qos = parse_qos_class(label->second);
+  }
+}
+
+}  // namespace
+
+Result<PodResult> decode_pod(const json::value& object) {
+  const auto found = find_metadata(object, "pod");
+  if (!found) return found.error();
+  const auto ns = required(
+      *found->object, "namespace", fmt::format("pod {}", found->name), is_dns_label, "a DNS label");
+  if (!ns) return ns.error();
+  const auto subject = fmt::format("pod {}/{}", *ns, found->name);
+  const auto uid = required(*found->object, "uid", subject, is_uid, "[A-Za-z0-9-]{1,253}");
+  if (!uid) return uid.error();
+
+  PodResult out;
+  Pod& pod = out.pod;
+  pod.uid = *uid;
+  pod.ns = *ns;
+  pod.name = found->name;
+  Refusals refusals{subject};
+  const Fields root{object.get_object(), "", refusals};
+  decode_metadata(Fields{*found->object, "metadata", refusals}, pod);
+  const auto spec = root.object("spec");
+  if (spec.value) {
+    const auto node = spec.value->text("nodeName");
+    out.node_name = node.value.value_or("");
+    constexpr auto kLow = std::numeric_limits<std::int32_t>::min();
+    constexpr auto kHigh = std::numeric_limits<std::int32_t>::max();
+    const auto priority = spec.value->integer("priority", kLow, kHigh);
+    if (priority.value) pod.priority = static_cast<int>(*priority.value);
+    pod.containers = decode_containers(*spec.value);
+  }
+  decode_status(root, spec.value ? &*spec.value : nullptr, pod);
+  pod.allocated_cpus = decode_allocated_cpus(pod, refusals);
+  out.faults = refusals.take();
+  return out;
+}
+
+std::string_view cgroup_uid(const Pod& pod) {
+  if (!pod.annotations.contains(kConfigMirror)) return pod.uid;
+  const auto hash = pod.annotations.find(kConfigHash);
+  return hash != pod.annotations.end() && is_uid(hash->second) ? std::string_view{hash->second}
+                                                               : std::string_view{pod.uid};
+}
+
+}  // namespace koordlet::k8s
