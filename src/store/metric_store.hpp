@@ -51,18 +51,23 @@ struct WindowAggregate {
   StoredTime first_at{0}, last_at{0};
 };
 
-/// The time-series store: one row a batch, series in a dictionary. Storage thread only. The
-/// interface is final, the format may still change (docs/metric-store.md).
+/// The time-series store: one row a batch, series in a dictionary. Storage thread only; `env`
+/// outlives it. The interface is final, the format may still change (docs/metric-store.md). A row
+/// that cannot be read is skipped and counted. Errors are those of LmdbEnv.
 class MetricStore {
  public:
   struct Options {
     std::chrono::seconds ttl{3600};  ///< raw samples older than this are dropped by expire()
   };
+  /// kNotSupported: the file holds another format or something else; nothing was changed in it.
   static Result<std::unique_ptr<MetricStore>> open(LmdbEnv& env, const Options& options);
   virtual ~MetricStore() = default;
 
-  /// One write transaction. A full map drops the oldest rows, counts them, and still takes the
-  /// batch. A batch whose time is not after the last one is kRange.
+  /// One write transaction. A full map (or disk) drops the oldest rows, counts them, and still
+  /// takes the batch. A batch whose time is not after the last one is kRange, one that an empty map
+  /// cannot hold is kBusy (is_map_full). Of samples of one series in a batch the last one counts; a
+  /// series name of more than 4096 bytes is refused and counted, the rest is taken. No samples: no
+  /// row.
   virtual Result<void> append(const MetricBatch& batch) = 0;
   /// nullopt: no sample of this series.
   virtual Result<std::optional<TimedValue>> last(const SeriesKey& series) = 0;
@@ -77,7 +82,12 @@ class MetricStore {
   virtual Result<std::vector<SeriesKey>> series() = 0;
   /// Drops rows older than now - ttl and series without rows; returns rows dropped.
   virtual Result<std::size_t> expire(StoredTime now) = 0;
-  virtual std::uint64_t dropped_rows() const = 0;  ///< lost to a full map since open
+  /// Drops rows after `t`: left by a run whose wall clock was ahead.
+  virtual Result<std::size_t> drop_after(StoredTime t) = 0;
+  virtual std::optional<StoredTime> newest() const = 0;  ///< time of the newest row
+  virtual std::uint64_t dropped_rows() const = 0;        ///< lost to a full map since open
+  virtual std::uint64_t damaged_rows() const = 0;        ///< skipped since open
+  virtual std::uint64_t refused_samples() const = 0;     ///< names too long, since open
 };
 
 }  // namespace koordlet::store

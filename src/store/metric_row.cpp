@@ -1,0 +1,152 @@
+#include "store/metric_row.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace koordlet::store {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "rows are little endian");
+
+constexpr char kFormat = 1;
+constexpr std::size_t kHeader = 8;      // format (1), zero (3), number of entries (4)
+constexpr std::size_t kTableEntry = 8;  // first id (4), offset of the group in the row (4)
+constexpr std::size_t kGroup = 64;      // a lookup decodes at most this many
+constexpr std::size_t kMaxEntry = 5 + 10;
+
+std::size_t groups(std::size_t count) { return (count + kGroup - 1) / kGroup; }
+
+std::uint32_t load_u32(const char* from) {
+  std::uint32_t v = 0;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+void store_u32(char* to, std::uint32_t v) { std::memcpy(to, &v, sizeof v); }
+
+std::uint64_t zigzag(std::int64_t v) {
+  return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63);
+}
+std::int64_t unzigzag(std::uint64_t v) {
+  return static_cast<std::int64_t>(v >> 1 ^ (~(v & 1) + 1));
+}
+
+char* put_varint(char* to, std::uint64_t v) {
+  for (; v >= 0x80; v >>= 7) *to++ = static_cast<char>(v | 0x80);
+  *to++ = static_cast<char>(v);
+  return to;
+}
+
+// False: cut off or longer than 64 bits.
+bool get_varint(std::string_view& from, std::uint64_t& v) {
+  v = 0;
+  for (unsigned shift = 0; shift < 64 && shift / 7 < from.size(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(from[shift / 7]);
+    if (shift == 63 && byte > 1) return false;
+    v |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) {
+      from.remove_prefix(shift / 7 + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Walks the entries of one group until `f` returns false. False: damaged.
+template <class F>
+bool walk(std::string_view bytes, std::uint32_t first, std::size_t entries, F f) {
+  std::uint64_t id = first;
+  for (std::size_t i = 0; i < entries; ++i) {
+    std::uint64_t step = 0, value = 0;
+    if (i > 0 && !get_varint(bytes, step)) return false;
+    if (!get_varint(bytes, value)) return false;
+    id += i > 0 ? step + 1 : 0;
+    if (id > UINT32_MAX || step > UINT32_MAX) return false;
+    if (!f(RowEntry{static_cast<std::uint32_t>(id), unzigzag(value)})) return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::size_t max_row_bytes(std::size_t entries) {
+  return kHeader + groups(entries) * kTableEntry + entries * kMaxEntry;
+}
+
+void encode_row(const std::vector<RowEntry>& entries, std::string& out) {
+  out.resize(max_row_bytes(entries.size()));
+  char* const base = out.data();
+  std::memset(base, 0, kHeader);
+  base[0] = kFormat;
+  store_u32(base + 4, static_cast<std::uint32_t>(entries.size()));
+  char* to = base + kHeader + groups(entries.size()) * kTableEntry;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i % kGroup == 0) {
+      char* const table = base + kHeader + i / kGroup * kTableEntry;
+      store_u32(table, entries[i].id);
+      store_u32(table + 4, static_cast<std::uint32_t>(to - base));
+    } else {
+      to = put_varint(to, entries[i].id - entries[i - 1].id - 1);
+    }
+    to = put_varint(to, zigzag(entries[i].value));
+  }
+  out.resize(static_cast<std::size_t>(to - base));
+}
+
+std::optional<RowReader> RowReader::open(std::string_view row) {
+  if (row.size() < kHeader || row[0] != kFormat) return std::nullopt;
+  if (row[1] != 0 || row[2] != 0 || row[3] != 0) return std::nullopt;
+  const std::size_t count = load_u32(row.data() + 4);
+  if (row.size() < kHeader + groups(count) * kTableEntry + count) return std::nullopt;
+  return RowReader{row, count};
+}
+
+std::uint32_t RowReader::group_first(std::size_t group) const {
+  return load_u32(row_.data() + kHeader + group * kTableEntry);
+}
+
+std::string_view RowReader::group_bytes(std::size_t group) const {
+  const std::size_t from = load_u32(row_.data() + kHeader + group * kTableEntry + 4);
+  const std::size_t to = group + 1 < groups(count_)
+                             ? load_u32(row_.data() + kHeader + (group + 1) * kTableEntry + 4)
+                             : row_.size();
+  if (from < kHeader + groups(count_) * kTableEntry || to < from || to > row_.size()) return {};
+  return row_.substr(from, to - from);
+}
+
+RowReader::Found RowReader::find(std::uint32_t id) const {
+  std::size_t low = 0, high = groups(count_);  // the last group whose first id is not above `id`
+  while (low < high) {
+    const auto middle = (low + high) / 2;
+    if (group_first(middle) <= id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) return {};
+  const auto group = low - 1;
+  const auto entries = std::min(kGroup, count_ - group * kGroup);
+  Found found;
+  found.damaged = !walk(group_bytes(group), group_first(group), entries, [&](const RowEntry& e) {
+    if (e.id == id) found.value = e.value;
+    return e.id < id;
+  });
+  return found;
+}
+
+std::optional<std::vector<RowEntry>> RowReader::all() const {
+  std::vector<RowEntry> out;
+  out.reserve(count_);
+  for (std::size_t g = 0; g < groups(count_); ++g) {
+    const auto entries = std::min(kGroup, count_ - g * kGroup);
+    const bool ok = walk(group_bytes(g), group_first(g), entries, [&](const RowEntry& e) {
+      out.push_back(e);
+      return true;
+    });
+    if (!ok) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace koordlet::store
