@@ -15,8 +15,9 @@ struct Options {
       8192;  ///< lines kept when the reader stalls; older lines are dropped and counted
 };
 
-/// Starts the writer thread behind a bounded queue. Before start() and after stop() lines go
-/// straight to stderr. Threads: line() may be called from any thread. stop() flushes.
+/// Starts the writer thread behind a bounded queue. Before start() and after stop() warnings and
+/// errors go straight to stderr, the rest nowhere. Threads: line() may be called from any thread.
+/// stop() flushes.
 void start(const Options& options);
 void stop();
 
