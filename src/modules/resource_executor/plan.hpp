@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "modules/resource_executor/resource_executor.hpp"
+
+namespace koordlet::executor {
+
+/// One write of a plan, as an index into the planned changes: a plan copies no values.
+struct Step {
+  std::uint32_t change = 0;
+  std::uint8_t pass = 1;
+  bool merged = false;  ///< the union of current and desired (a cpuset that moves), not the target
+};
+
+/// The body of plan_writes(). Changes whose value would not change yield no step.
+std::vector<Step> plan_steps(CgroupVersion version, const std::vector<Change>& changes);
+
+/// What a step writes.
+CgroupValue step_value(const Step& step, const Change& change);
+
+/// True when a write of `file` that failed for a descendant forbids to shrink the ancestor: the
+/// kernel would refuse it.
+bool shrink_depends_on_children(CgroupVersion version, CgroupFile file);
+
+}  // namespace koordlet::executor

@@ -1,0 +1,37 @@
+#include "modules/resource_executor/resource_executor.hpp"
+
+#include "modules/resource_executor/impl.hpp"
+
+namespace koordlet {
+
+ResourceExecutor::ResourceExecutor(Config config,
+                                   kernel::Cgroups& cgroups,
+                                   store::Journal* journal,
+                                   reactor::Worker* storage,
+                                   const Clock& clock,
+                                   std::string boot_id)
+    : impl_{std::make_unique<Impl>(config, cgroups, journal, storage, clock, std::move(boot_id))} {}
+
+ResourceExecutor::~ResourceExecutor() = default;
+
+boost::asio::awaitable<Result<std::vector<ResourceExecutor::Held>>> ResourceExecutor::adopt() {
+  return impl_->adopt();
+}
+
+boost::asio::awaitable<std::vector<Outcome>> ResourceExecutor::apply(const DesiredTable& desired,
+                                                                     MonoTime now) {
+  return impl_->apply(desired, now);
+}
+
+std::vector<Outcome> ResourceExecutor::restore_all() { return impl_->restore_all(); }
+
+std::vector<ResourceExecutor::Held> ResourceExecutor::held() const {
+  std::vector<Held> out;
+  out.reserve(impl_->states.size());
+  for (const auto& [key, state] : impl_->states) out.push_back(Impl::to_held(key, state));
+  return out;
+}
+
+const ResourceExecutor::Counters& ResourceExecutor::counters() const { return impl_->counters; }
+
+}  // namespace koordlet
