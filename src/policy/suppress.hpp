@@ -14,7 +14,9 @@ struct Suppress {
   struct State {
     std::uint64_t last_seq = 0;
     std::optional<MilliCpu> budget;  ///< last computed, may be negative
-    std::optional<CpuSet> cpuset;    ///< last proposed
+    MilliCpu ls_used;                ///< what the budget was computed from
+    MilliCpu system_used;
+    std::optional<CpuSet> cpuset;  ///< last proposed
     std::optional<std::int64_t> quota_us;
     friend bool operator==(const State&, const State&) = default;
   };

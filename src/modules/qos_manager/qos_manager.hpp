@@ -22,21 +22,29 @@ class QosManager {
  public:
   struct Status {
     policy::EffectiveConfig effective;
+    /// False until a step saw fresh signals and a known node, or the policy is off. The shell
+    /// leaves the kernel alone until then: an empty table would give adopted caps back.
+    bool ready = false;
     policy::Pressure::State pressure;
     policy::Suppress::State suppress;
     std::string stale;  ///< "" fresh; else which input is how old: caps hold, nothing relaxes
     std::uint64_t ticks = 0;
     std::uint64_t level_changes = 0;
-    std::chrono::microseconds last_step{0};
+    std::chrono::microseconds last_step{0};  ///< as told by note_duration()
   };
   explicit QosManager(policy::QosConfig config);
   ~QosManager();
 
-  /// Seeds the pressure state from adopted caps (restart without a ramp from zero).
+  /// Seeds the pressure state from adopted caps (restart without a ramp from zero). The first step
+  /// repeats it with the thresholds of NodeSLO.
   void adopt(const std::vector<policy::Pressure::AdoptedPod>& pods, MonoTime now);
-  /// One evaluation: precedence, staleness, plugins, arbiter.
+  /// One evaluation: precedence, staleness, plugins, arbiter. Off: the table becomes empty. The
+  /// reference holds until the next step.
   const DesiredTable& step(const Snapshot& snapshot);
-  /// Node use within 5 points of a threshold: the loop polls class counters each 100 ms.
+  /// How long the last step took; step() itself reads no clock.
+  void note_duration(std::chrono::microseconds took);
+  /// Node use within 5 points of a threshold, or above it while BE runs: the loop polls class
+  /// counters each 100 ms. False while the policy is off or the capacity is unknown (0).
   bool near_threshold(const NodeSignals& signals, MilliCpu capacity) const;
   const DesiredTable& desired() const;
   const Status& status() const;

@@ -1,0 +1,120 @@
+#include "modules/qos_manager/qos_manager.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "policy/arbiter.hpp"
+#include "policy/be_view.hpp"
+
+namespace koordlet {
+namespace {
+
+constexpr int kNearPoints = 5;
+
+/// "" when everything that a decision needs is there and young.
+std::string stale_text(const Snapshot& snap, int stale_seconds) {
+  std::string out;
+  if (!snap.signals) {
+    out = "node signals: none yet";
+  } else if (policy::fresh_signals(snap, stale_seconds) == nullptr) {
+    const auto age =
+        std::chrono::duration_cast<std::chrono::milliseconds>(snap.now - snap.signals->at).count();
+    out = fmt::format("node signals: {}.{} s old, expected at most {} s",
+                      age / 1000,
+                      age % 1000 / 100,
+                      stale_seconds);
+  }
+  if (!policy::capacity_of(snap)) {
+    out += fmt::format("{}node: CPU capacity unknown", out.empty() ? "" : "; ");
+  }
+  return out;
+}
+
+}  // namespace
+
+struct QosManager::Impl {
+  struct Adopted {
+    std::vector<policy::Pressure::AdoptedPod> pods;
+    MonoTime at;
+  };
+
+  policy::QosConfig config;
+  policy::Identity::State identity;
+  std::optional<Adopted> adopted;  ///< until the first step
+  DesiredTable table;
+  Status status;
+
+  /// Runs one plugin: its state goes in and comes back, its proposals join the others.
+  template <class Plugin>
+  void run(const Snapshot& snap, typename Plugin::State& state, std::vector<Proposal>& all) const {
+    auto decision = Plugin::decide(snap, status.effective, std::move(state));
+    state = std::move(decision.state);
+    std::move(decision.proposals.begin(), decision.proposals.end(), std::back_inserter(all));
+  }
+};
+
+QosManager::QosManager(policy::QosConfig config) : impl_{std::make_unique<Impl>()} {
+  impl_->config = std::move(config);
+  impl_->status.effective = policy::resolve(impl_->config, nullptr, nullptr);
+}
+
+QosManager::~QosManager() = default;
+
+void QosManager::adopt(const std::vector<policy::Pressure::AdoptedPod>& pods, MonoTime now) {
+  impl_->adopted = Impl::Adopted{pods, now};
+  impl_->status.pressure = policy::Pressure::adopt(pods, impl_->status.effective.pressure, now);
+}
+
+const DesiredTable& QosManager::step(const Snapshot& snapshot) {
+  Status& status = impl_->status;
+  const auto last_good = status.effective;
+  status.effective = policy::resolve(
+      impl_->config, snapshot.state->slo.get(), status.ticks > 0 ? &last_good : nullptr);
+  if (impl_->adopted) {
+    status.pressure = policy::Pressure::adopt(
+        impl_->adopted->pods, status.effective.pressure, impl_->adopted->at);
+    impl_->adopted.reset();
+  }
+  status.stale = stale_text(snapshot, status.effective.node_stale_seconds);
+  status.ready = status.ready || status.effective.off || status.stale.empty();
+
+  const policy::Level before = status.pressure.level;
+  std::vector<Proposal> proposals;
+  impl_->run<policy::Suppress>(snapshot, status.suppress, proposals);
+  impl_->run<policy::Pressure>(snapshot, status.pressure, proposals);
+  impl_->run<policy::Identity>(snapshot, impl_->identity, proposals);
+  if (status.pressure.level != before) ++status.level_changes;
+
+  const CgroupPath be_root = snapshot.be_root ? snapshot.be_root->path : CgroupPath{};
+  impl_->table =
+      policy::arbitrate(proposals, impl_->table, snapshot.cgroup_version, be_root, snapshot.now);
+  ++status.ticks;
+  return impl_->table;
+}
+
+void QosManager::note_duration(std::chrono::microseconds took) { impl_->status.last_step = took; }
+
+bool QosManager::near_threshold(const NodeSignals& signals, MilliCpu capacity) const {
+  const auto& effective = impl_->status.effective;
+  if (effective.off || capacity.v <= 0) return false;
+  const bool be_runs = signals.be_outside_used.v > 0 || (signals.be_used && signals.be_used->v > 0);
+  const auto near = [&](int percent, bool and_above) {
+    if (!policy::at_least_percent(signals.node_used, percent - kNearPoints, capacity)) return false;
+    const policy::Wide beyond =
+        policy::Wide{signals.node_used.v} * 100 - policy::Wide{capacity.v} * percent;
+    return beyond <= policy::Wide{capacity.v} * kNearPoints || (and_above && be_runs);
+  };
+  const auto& pressure = effective.pressure;
+  if (pressure.enable && (near(pressure.mid_percent, false) || near(pressure.high_percent, true))) {
+    return true;
+  }
+  return effective.suppress.enable && near(effective.suppress.threshold_percent, true);
+}
+
+const DesiredTable& QosManager::desired() const { return impl_->table; }
+const QosManager::Status& QosManager::status() const { return impl_->status; }
+
+}  // namespace koordlet

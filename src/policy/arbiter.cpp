@@ -1,0 +1,159 @@
+#include "policy/arbiter.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "policy/be_view.hpp"
+
+namespace koordlet::policy {
+namespace {
+
+/// True when `a` grants a smaller share of CPU time than `b`; periods may differ.
+bool grants_less(const CpuMax& a, const CpuMax& b) {
+  if (!a.quota.bound() || !b.quota.bound()) return a.quota < b.quota;
+  return Wide{a.quota.bound()->count()} * b.period.count() <
+         Wide{b.quota.bound()->count()} * a.period.count();
+}
+
+CgroupValue stricter_cpu_max(const CpuMax& a, const CpuMax& b) {
+  if (grants_less(a, b)) return a;
+  if (grants_less(b, a)) return b;
+  return a.period <= b.period ? a : b;  // same share: any choice that ignores the order
+}
+
+CgroupValue stricter_cpuset(const CpuSet& a, const CpuSet& b) {
+  CpuSet both = a & b;
+  if (!both.empty()) return both;
+  return b.count() < a.count() ? b : a;
+}
+
+bool comes_before(const Proposal* a, const Proposal* b) {
+  if (const auto c = a->key <=> b->key; c != 0) return c < 0;
+  if (a->plugin != b->plugin) return a->plugin < b->plugin;
+  if (a->role != b->role) return a->role < b->role;
+  if (a->reason != b->reason) return a->reason < b->reason;
+  return to_string(a->value) < to_string(b->value);
+}
+
+using Group = std::vector<const Proposal*>;
+
+/// All proposals of one file, in comes_before order, become one wish.
+Desired decide_file(const Group& group) {
+  const bool boosted = std::any_of(
+      group.begin(), group.end(), [](const Proposal* p) { return p->role == Role::kBoost; });
+  Group counting;
+  for (const Proposal* p : group) {
+    if (p->role == Role::kCap) counting.push_back(p);
+  }
+  for (const Proposal* p : group) {
+    if (p->role == (boosted ? Role::kBoost : Role::kBase)) counting.push_back(p);
+  }
+  CgroupValue value = counting.front()->value;
+  for (const Proposal* p : counting) value = stricter_value(p->key.file, value, p->value);
+
+  Desired out;
+  const auto winner = std::find_if(
+      counting.begin(), counting.end(), [&value](const Proposal* p) { return p->value == value; });
+  if (winner != counting.end()) {
+    out.role = (*winner)->role;
+    out.plugin = (*winner)->plugin;
+    out.reason = (*winner)->reason;
+  } else {  // an intersection that nobody proposed as such
+    out.role = counting.front()->role;
+    std::set<std::string> names;
+    for (const Proposal* p : counting) names.insert(p->plugin);
+    for (const auto& name : names) out.plugin += (out.plugin.empty() ? "" : "+") + name;
+    for (const Proposal* p : counting) {
+      out.reason += fmt::format(
+          "{}{} ({})", out.reason.empty() ? "common to " : " and ", to_string(p->value), p->reason);
+    }
+  }
+  for (const Proposal* p : group) {
+    if (winner == counting.end() || p != *winner) out.losers.push_back(*p);
+  }
+  out.value = std::move(value);
+  return out;
+}
+
+/// v1: the kernel refuses a child whose quota is above its parent's. Keys are sorted, so a parent
+/// is settled before its children.
+void bound_by_parent(DesiredTable& table) {
+  for (auto& [key, wish] : table) {
+    if (key.file != CgroupFile::kCpuMax) continue;
+    const auto& own = std::get<CpuMax>(wish.value);
+    if (own.quota.is_unlimited()) continue;
+    for (CgroupPath up = key.path.parent(); !up.is_root(); up = up.parent()) {
+      const auto parent = table.find({up, CgroupFile::kCpuMax});
+      if (parent == table.end()) continue;
+      const auto& bound = std::get<CpuMax>(parent->second.value);
+      if (bound.quota.is_unlimited()) continue;
+      if (grants_less(bound, own)) {
+        wish.losers.push_back({key, wish.value, wish.role, wish.plugin, wish.reason});
+        wish.reason = fmt::format("{}; not above its parent's {} ({})",
+                                  wish.reason,
+                                  to_string(parent->second.value),
+                                  parent->second.plugin);
+        wish.value = bound;
+      }
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+CgroupValue stricter_value(CgroupFile file, const CgroupValue& a, const CgroupValue& b) {
+  if (!holds_type_of(file, a) || !holds_type_of(file, b)) {
+    throw std::invalid_argument{fmt::format("{}: value of another file's type", to_string(file))};
+  }
+  switch (file) {
+    case CgroupFile::kCpuMax:
+      return stricter_cpu_max(std::get<CpuMax>(a), std::get<CpuMax>(b));
+    case CgroupFile::kCpuset:
+      return stricter_cpuset(std::get<CpuSet>(a), std::get<CpuSet>(b));
+    case CgroupFile::kCpuIdle:
+      return std::max(std::get<Number>(a), std::get<Number>(b));
+    case CgroupFile::kCpuWeight:
+    case CgroupFile::kCpuBvt:
+      return std::min(std::get<Number>(a), std::get<Number>(b));
+    case CgroupFile::kMemoryMin:
+    case CgroupFile::kMemoryLow:
+    case CgroupFile::kMemoryHigh:
+    case CgroupFile::kMemoryMax:
+      return stricter(std::get<MemoryBound>(a), std::get<MemoryBound>(b));
+  }
+  return a;
+}
+
+DesiredTable arbitrate(const std::vector<Proposal>& proposals,
+                       const DesiredTable& previous,
+                       CgroupVersion version,
+                       const CgroupPath& be_root,
+                       MonoTime now) {
+  Group sorted;
+  sorted.reserve(proposals.size());
+  for (const auto& p : proposals) sorted.push_back(&p);
+  std::sort(sorted.begin(), sorted.end(), comes_before);
+
+  DesiredTable table;
+  for (auto first = sorted.begin(); first != sorted.end();) {
+    const auto last = std::find_if(
+        first, sorted.end(), [first](const Proposal* p) { return p->key != (*first)->key; });
+    Desired wish = decide_file(Group(first, last));
+    const CgroupPath& path = (*first)->key.path;
+    wish.order = path == be_root ? 0 : path.depth();
+    table.emplace_hint(table.end(), (*first)->key, std::move(wish));
+    first = last;
+  }
+  if (version == CgroupVersion::kV1) bound_by_parent(table);
+  for (auto& [key, wish] : table) {
+    const auto old = previous.find(key);
+    wish.since = old != previous.end() && old->second.value == wish.value ? old->second.since : now;
+  }
+  return table;
+}
+
+}  // namespace koordlet::policy
