@@ -59,6 +59,17 @@ std::vector<Outcome> all_pending(const DesiredTable& desired, const char* why) {
   return out;
 }
 
+/// A v1 quota also counts against children that were removed a moment ago, until the kernel has
+/// freed them: a shrink that fails although it fits the parent is right soon.
+bool may_be_dying_child(const Step& step,
+                        const Change& change,
+                        const std::optional<CgroupValue>& parent) {
+  if (step.pass != 2 || change.key.file != CgroupFile::kCpuMax) return false;
+  if (!parent) return true;
+  return executor::compare_bandwidth(std::get<CpuMax>(change.desired), std::get<CpuMax>(*parent)) <=
+         0;
+}
+
 constexpr const char* kGivenBack = "everything was given back meanwhile";
 
 }  // namespace
@@ -228,14 +239,13 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
   block.error = error.context;
   block.value = item.release ? state.original : state.wanted;
   block.attempts = attempts;
+  auto delay = config.retry_first;
+  for (int i = 1; i < attempts && delay < config.retry_max; ++i) delay *= 2;
+  block.until = batch.now + std::min(delay, config.retry_max);
   switch (why) {
-    case Failure::kTransient: {
-      auto delay = config.retry_first;
-      for (int i = 1; i < attempts && delay < config.retry_max; ++i) delay *= 2;
-      block.until = batch.now + std::min(delay, config.retry_max);
+    case Failure::kTransient:
       outcome.kind = OutcomeKind::kPending;
       break;
-    }
     case Failure::kUnsupported:
       outcome.kind = OutcomeKind::kUnsupported;
       ++counters.unsupported;
@@ -243,7 +253,9 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
     default: {
       const auto parent = cgroups.read({change.key.path.parent(), change.key.file});
       if (parent) block.parent = *parent;
-      block.until = batch.now + kRefusedRetry;
+      if (!may_be_dying_child(step, change, block.parent)) {
+        block.until = batch.now + kRefusedRetry;
+      }
       outcome.kind = OutcomeKind::kRefused;
       ++counters.refused;
     }

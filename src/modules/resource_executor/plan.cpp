@@ -10,16 +10,6 @@ namespace {
 
 enum class Direction { kNone, kGrow, kShrink, kMove };
 
-/// Compares a/b of two bandwidths without rounding. Unlimited is above everything.
-int compare_ratio(const CpuMax& a, const CpuMax& b) {
-  const auto& qa = a.quota.bound();
-  const auto& qb = b.quota.bound();
-  if (!qa || !qb) return static_cast<int>(!qa) - static_cast<int>(!qb);
-  const auto left = static_cast<__int128>(qa->count()) * b.period.count();
-  const auto right = static_cast<__int128>(qb->count()) * a.period.count();
-  return left < right ? -1 : static_cast<int>(left > right);
-}
-
 Direction cpuset_direction(CgroupVersion version, const CpuSet& from, const CpuSet& to) {
   // v2: an empty list means "whatever the parent has", the widest of all.
   if (version == CgroupVersion::kV2) {
@@ -35,7 +25,8 @@ Direction direction(CgroupVersion version, const Change& change) {
   switch (change.key.file) {
     case CgroupFile::kCpuMax:
       if (version == CgroupVersion::kV2) return Direction::kGrow;  // no rule: all in one pass
-      return compare_ratio(std::get<CpuMax>(change.desired), std::get<CpuMax>(change.current)) < 0
+      return compare_bandwidth(std::get<CpuMax>(change.desired), std::get<CpuMax>(change.current)) <
+                     0
                  ? Direction::kShrink
                  : Direction::kGrow;
     case CgroupFile::kCpuset:
@@ -96,7 +87,7 @@ std::vector<bool> leading_shrinks(const std::vector<Change>& changes,
       leads[parent->second] = true;
       // An unlimited child follows its parent and never stands in the way.
       const auto& target = std::get<CpuMax>(changes[parent->second].desired);
-      if (!current.quota.is_unlimited() && compare_ratio(current, target) > 0) {
+      if (!current.quota.is_unlimited() && compare_bandwidth(current, target) > 0) {
         bound[parent->second] = true;
       }
     }
@@ -125,6 +116,15 @@ auto sort_key(const Placed& p, const Change& change) {
 }
 
 }  // namespace
+
+int compare_bandwidth(const CpuMax& a, const CpuMax& b) {
+  const auto& qa = a.quota.bound();
+  const auto& qb = b.quota.bound();
+  if (!qa || !qb) return static_cast<int>(!qa) - static_cast<int>(!qb);
+  const auto left = static_cast<__int128>(qa->count()) * b.period.count();
+  const auto right = static_cast<__int128>(qb->count()) * a.period.count();
+  return left < right ? -1 : static_cast<int>(left > right);
+}
 
 std::vector<Step> plan_steps(CgroupVersion version, const std::vector<Change>& changes) {
   std::vector<Direction> directions;

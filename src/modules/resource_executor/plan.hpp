@@ -20,6 +20,10 @@ std::vector<Step> plan_steps(CgroupVersion version, const std::vector<Change>& c
 /// What a step writes.
 CgroupValue step_value(const Step& step, const Change& change);
 
+/// Compares the bandwidths quota/period without rounding: below 0, 0, above 0. Unlimited is above
+/// everything.
+int compare_bandwidth(const CpuMax& a, const CpuMax& b);
+
 /// True when a write of `file` that failed for a descendant forbids to shrink the ancestor: the
 /// kernel would refuse it.
 bool shrink_depends_on_children(CgroupVersion version, CgroupFile file);

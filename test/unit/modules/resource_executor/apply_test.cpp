@@ -180,6 +180,19 @@ TEST_SUITE("executor/apply") {
       CHECK(rig.apply_one(pod, cpu_max(90'000)).kind == OutcomeKind::kWritten);
     }
   }
+  TEST_CASE("v1: a shrink refused for a child that is just being freed is tried again soon") {
+    Rig rig{kV1};
+    rig.tree.make("be/pod");
+    const auto pod = key_of("be/pod", CgroupFile::kCpuMax);
+    rig.tree.set(pod, cpu_max(400'000));
+    rig.tree.fail_next(pod, Errc::kInvalid);
+    CHECK(rig.apply_one(pod, cpu_max(200'000)).kind == OutcomeKind::kRefused);
+    rig.clock.advance(99ms);
+    CHECK(rig.apply_one(pod, cpu_max(200'000)).kind == OutcomeKind::kRefused);
+    CHECK(rig.tree.attempts() == 1);
+    rig.clock.advance(1ms);
+    CHECK(rig.apply_one(pod, cpu_max(200'000)).kind == OutcomeKind::kWritten);
+  }
   TEST_CASE("EPERM marks the file unsupported until the value changes; v1 cpuset is refused") {
     Rig rig{kV1};
     rig.tree.make("be/pod");
