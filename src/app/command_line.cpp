@@ -1,0 +1,238 @@
+#include "app/command_line.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/positional_options.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <fmt/format.h>
+
+#include "app/setting.hpp"
+
+namespace po = boost::program_options;
+
+namespace koordlet::app {
+namespace {
+
+struct VerbRow {
+  std::string_view name;
+  Verb verb;
+  std::size_t min_arguments, max_arguments;
+  std::string_view arguments;  ///< as shown in help
+  bool json, dry_run, keys;    ///< takes --json, --dry-run, the flags of keys
+  std::string_view about;
+};
+
+constexpr std::array<VerbRow, 9> kVerbs{{
+    {"run", Verb::kRun, 0, 0, "", false, true, true, "run the daemon (the default)"},
+    {"check-config",
+     Verb::kCheckConfig,
+     0,
+     1,
+     "[FILE]",
+     false,
+     true,
+     true,
+     "name every fault of a configuration file"},
+    {"doctor",
+     Verb::kDoctor,
+     0,
+     0,
+     "",
+     true,
+     false,
+     false,
+     "what this host offers, and what to do about what it does not"},
+    {"status", Verb::kStatus, 0, 0, "", true, false, false, "the running daemon in one page"},
+    {"pods", Verb::kPods, 0, 0, "", true, false, false, "pods with their use and their caps"},
+    {"explain",
+     Verb::kExplain,
+     1,
+     1,
+     "POD",
+     true,
+     false,
+     false,
+     "why a pod (uid or namespace/name) has the limits it has"},
+    {"restore",
+     Verb::kRestore,
+     0,
+     0,
+     "",
+     false,
+     true,
+     false,
+     "put every changed control file back"},
+    {"version", Verb::kVersion, 0, 0, "", false, false, false, "print the version"},
+    {"help", Verb::kHelp, 0, 1, "", false, false, false, "print this text"},
+}};
+
+const VerbRow* find_verb(std::string_view name) {
+  for (const auto& row : kVerbs) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Error usage(std::string text) { return {Errc::kParse, std::move(text) + "; see `koordlet help`"}; }
+
+po::options_description all_options() {
+  po::options_description out;
+  auto add = out.add_options();
+  add("config", po::value<std::string>());
+  add("socket", po::value<std::string>());
+  add("set", po::value<std::vector<std::string>>());
+  add("json", po::bool_switch());
+  add("dry-run", po::bool_switch());
+  add("help,h", po::bool_switch());
+  add("version", po::bool_switch());
+  for (const auto& s : settings()) {
+    if (!s.flag.empty()) add(s.flag.c_str(), po::value<std::string>());
+  }
+  add("words", po::value<std::vector<std::string>>());
+  return out;
+}
+
+Result<po::variables_map> parse(const std::vector<std::string>& args) {
+  namespace style = po::command_line_style;
+  const po::options_description options = all_options();
+  po::positional_options_description words;
+  words.add("words", -1);
+  po::variables_map out;
+  try {
+    // An abbreviated flag would change its meaning when a new flag comes.
+    const int how = style::unix_style & ~style::allow_guessing;
+    po::store(po::command_line_parser(args).options(options).positional(words).style(how).run(),
+              out);
+    po::notify(out);
+  } catch (const po::error& e) {
+    return usage(printable(e.what()));
+  }
+  // The name of the positional words is no flag.
+  for (const auto& a : args) {
+    if (a == "--words" || a.starts_with("--words=")) {
+      return usage("unrecognised option '--words'");
+    }
+    if (a == "--") break;
+  }
+  return out;
+}
+
+Result<void> take_overrides(const po::variables_map& options,
+                            const VerbRow& row,
+                            CommandLine& out) {
+  if (options.contains("socket")) {
+    out.overrides.emplace_back("status.socket", options["socket"].as<std::string>());
+  }
+  for (const auto& s : settings()) {
+    if (s.flag.empty() || !options.contains(s.flag)) continue;
+    if (!row.keys) return usage(fmt::format("{} takes no --{}", row.name, s.flag));
+    out.overrides.emplace_back(s.key, options[s.flag].as<std::string>());
+  }
+  if (!options.contains("set")) return {};
+  for (const auto& text : options["set"].as<std::vector<std::string>>()) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usage(fmt::format("--set: {}: expected section.key=value", printable(text)));
+    }
+    out.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return {};
+}
+
+Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, CommandLine& out) {
+  if (words.size() < row.min_arguments) {
+    return usage(fmt::format("{}: expected {}", row.name, row.arguments));
+  }
+  if (words.size() > row.max_arguments) {
+    return usage(
+        fmt::format("{}: unexpected argument '{}'", row.name, printable(words[row.max_arguments])));
+  }
+  if (words.empty()) return {};
+  if (row.verb == Verb::kCheckConfig) {
+    if (!out.config_file.empty()) return usage("check-config: expected FILE or --config, not both");
+    out.config_file = words.front();
+  }
+  if (row.verb == Verb::kExplain) {
+    const auto& pod = words.front();
+    const bool clean = std::all_of(pod.begin(), pod.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '-' || c == '.' || c == '/';
+    });
+    const bool shaped = !pod.empty() && pod.size() <= 512 && pod.front() != '/' &&
+                        pod.back() != '/' && std::count(pod.begin(), pod.end(), '/') <= 1;
+    if (!clean || !shaped || pod.starts_with(".")) {
+      return usage(fmt::format("explain: {}: expected a uid or namespace/name", printable(pod)));
+    }
+    out.pod = pod;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(const std::vector<std::string>& args) {
+  const auto options = parse(args);
+  if (!options) return options.error();
+  std::vector<std::string> words;
+  if (options->contains("words")) words = (*options)["words"].as<std::vector<std::string>>();
+  std::string name = words.empty() ? "run" : words.front();
+  if ((*options)["help"].as<bool>()) name = "help";
+  if ((*options)["version"].as<bool>()) name = "version";
+
+  CommandLine out;
+  const VerbRow* row = find_verb(name);
+  if (row == nullptr) return usage(fmt::format("unknown command '{}'", printable(name)));
+  out.verb = row->verb;
+  if (out.verb == Verb::kHelp || out.verb == Verb::kVersion) return out;
+
+  out.json = (*options)["json"].as<bool>();
+  out.dry_run = (*options)["dry-run"].as<bool>();
+  if (out.json && !row->json) return usage(fmt::format("{} takes no --json", name));
+  if (out.dry_run && !row->dry_run) return usage(fmt::format("{} takes no --dry-run", name));
+  if (options->contains("config")) {
+    out.config_file = (*options)["config"].as<std::string>();
+    if (out.config_file.empty()) return usage("--config: expected a file");
+  }
+  const auto overrides = take_overrides(*options, *row, out);
+  if (!overrides) return overrides.error();
+  if (out.dry_run && out.verb != Verb::kRestore) {
+    out.overrides.emplace_back("executor.dry_run", "true");
+  }
+  if (!words.empty()) words.erase(words.begin());
+  const auto arguments = take_arguments(std::move(words), *row, out);
+  if (!arguments) return arguments.error();
+  return out;
+}
+
+std::string help_text() {
+  std::string out = "usage: koordlet [COMMAND] [OPTIONS]\n\ncommands:\n";
+  for (const auto& row : kVerbs) {
+    std::string left = fmt::format("{} {}", row.name, row.arguments);
+    if (row.json) left += "[--json]";
+    if (row.json && !row.arguments.empty())
+      left = fmt::format("{} {} [--json]", row.name, row.arguments);
+    if (row.verb == Verb::kRestore) left += "[--dry-run]";
+    out += fmt::format("  {:<24} {}\n", left, row.about);
+  }
+  out += "\noptions of every command:\n";
+  const auto line = [&out](std::string_view left, std::string_view about) {
+    out += fmt::format("  {:<24} {}\n", left, about);
+  };
+  line("--config FILE",
+       fmt::format("configuration, TOML (default {}, if it exists)", kDefaultConfigFile));
+  line("--socket PATH", "stands for --set status.socket=PATH");
+  line("--set SECTION.KEY=VALUE", "any key of the configuration; may be repeated");
+  out += "\noptions of run and check-config:\n";
+  line("--dry-run", "compute and show everything, write nothing");
+  for (const auto& s : settings()) {
+    if (!s.flag.empty()) line("--" + s.flag + " VALUE", s.about);
+  }
+  out += "\nexit code: 0 ok, 1 failed, 2 usage\n";
+  return out;
+}
+
+}  // namespace koordlet::app

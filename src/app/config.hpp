@@ -1,0 +1,99 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "kernel/host.hpp"
+#include "modules/metric_advisor/metric_advisor.hpp"
+#include "modules/metric_cache/metric_cache.hpp"
+#include "modules/resource_executor/resource_executor.hpp"
+#include "modules/states_informer/states_informer.hpp"
+#include "modules/status_api/status_api.hpp"
+#include "modules/status_api/status_view.hpp"
+#include "policy/config.hpp"
+#include "store/lmdb_env.hpp"
+
+namespace koordlet::app {
+
+enum class StatesSource { kFiles };
+enum class OnShutdown { kRestore, kKeep };
+
+/// Everything that TOML and the command line can set, one member a section. The defaults of a
+/// module stand in its own Config; the ones of the daemon itself stand here.
+struct Config {
+  struct States {
+    States() { informer.folder = "/etc/koordlet/manifests"; }
+    StatesSource source = StatesSource::kFiles;
+    StatesInformer::Config informer;
+  };
+  struct Qos {
+    std::chrono::milliseconds interval{1000};  ///< between two evaluations
+    std::chrono::milliseconds fast_poll{100};  ///< class counters, while near a threshold
+    OnShutdown on_shutdown = OnShutdown::kRestore;
+    policy::QosConfig policy;
+  };
+  struct Store {
+    std::string folder = "/var/lib/koordlet";
+    std::uint64_t state_map_size = store::LmdbEnv::Options{}.map_size;
+    MetricCache::Config metrics;  ///< its folder follows from `folder`: metric_cache_config()
+  };
+
+  kernel::HostRoots host;
+  States states;
+  MetricAdvisor::Config collect;
+  Qos qos;
+  ResourceExecutor::Config executor;
+  Store store;
+  StatusApi::Config status;
+  log::Options log;
+};
+
+/// Folder of the state environment (journal) and of the metric store, below store.folder.
+store::LmdbEnv::Options state_env_options(const Config& config);
+MetricCache::Config metric_cache_config(const Config& config);
+
+/// A good configuration and where each value came from.
+struct LoadedConfig {
+  Config config;
+  std::string file;  ///< the TOML file that was read; empty: none
+  /// Every key in the order of config/koordlet.toml; source "built-in", "toml" or "command line".
+  std::vector<StatusView::Config> values;
+};
+
+/// One refused input.
+struct ConfigFault {
+  std::string file;  ///< empty: the command line
+  int line = 0;      ///< 0: no line (the file as a whole)
+  std::string key, value, expected;
+};
+/// "FILE:LINE: section.key: value: expected ..."
+std::string to_string(const ConfigFault& fault);
+
+/// `loaded` holds the good values even when there are faults; only `run` must refuse to start then.
+struct ConfigReading {
+  LoadedConfig loaded;
+  std::vector<ConfigFault> faults;  ///< all of them, in the order of the file
+  bool ok() const { return faults.empty(); }
+};
+
+/// Key and value as text: --set and the flags that stand for a key. The last one of a key wins.
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// Precedence command line > TOML > built-in. `file` empty: built-in values and overrides only.
+ConfigReading load_config(const std::string& file, const Overrides& overrides);
+/// The same for text in memory; `name` stands for the file in faults.
+ConfigReading load_config_text(const std::string& text,
+                               const std::string& name,
+                               const Overrides& overrides);
+
+/// Text of config/koordlet.toml: every key with its description, range and default.
+std::string default_toml();
+/// The same keys as the table of docs/tune.md.
+std::string settings_markdown();
+
+}  // namespace koordlet::app

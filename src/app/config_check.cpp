@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "app/setting.hpp"
+
+namespace koordlet::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string shown(const Config& config, std::string_view key) {
+  const Setting& s = *find_setting(key);
+  return format_value(s, s.get(config));
+}
+
+/// policy::validate speaks in "path: value: expected".
+ConfigFault split(const std::string& text) {
+  ConfigFault out;
+  const auto key_end = text.find(": ");
+  if (key_end == std::string::npos) {
+    out.expected = text;
+    return out;
+  }
+  out.key = text.substr(0, key_end);
+  const auto value_end = text.find(": ", key_end + 2);
+  if (value_end == std::string::npos) {
+    out.expected = text.substr(key_end + 2);
+    return out;
+  }
+  out.value = text.substr(key_end + 2, value_end - key_end - 2);
+  out.expected = text.substr(value_end + 2);
+  return out;
+}
+
+}  // namespace
+
+std::vector<ConfigFault> cross_check(const Config& config) {
+  std::vector<ConfigFault> out;
+  const auto refuse = [&](std::string key, std::string expectation) {
+    std::string value = shown(config, key);
+    out.push_back({"", 0, std::move(key), std::move(value), "expected " + std::move(expectation)});
+  };
+  if (config.qos.fast_poll > config.qos.interval) {
+    refuse("qos.fast_poll",
+           fmt::format("at most qos.interval ({})", shown(config, "qos.interval")));
+  }
+  if (std::chrono::seconds{config.qos.policy.node_stale_seconds} <= config.qos.interval) {
+    refuse("qos.node_stale",
+           fmt::format("more than qos.interval ({})", shown(config, "qos.interval")));
+  }
+  if (config.executor.retry_max < config.executor.retry_first) {
+    refuse(
+        "executor.retry_max",
+        fmt::format("at least executor.retry_first ({})", shown(config, "executor.retry_first")));
+  }
+  const auto& status = config.status;
+  if (!status.listen.empty() && status.listen == status.metrics_listen &&
+      !status.listen.ends_with(":0")) {
+    refuse("metrics.listen", "another address than status.listen");
+  }
+  for (const auto& text : policy::validate(config.qos.policy)) out.push_back(split(text));
+  return out;
+}
+
+}  // namespace koordlet::app

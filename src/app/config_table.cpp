@@ -1,0 +1,455 @@
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "app/setting.hpp"
+
+/// The table of all keys. An accessor names the member; the default is what the member holds in a
+/// fresh Config, so that no default stands twice.
+namespace koordlet::app {
+namespace {
+
+constexpr std::int64_t kSecond = 1000;  // in the milliseconds of SettingValue
+constexpr std::int64_t kMinute = 60 * kSecond;
+constexpr std::int64_t kHour = 60 * kMinute;
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+constexpr std::int64_t kGiB = 1024 * kMiB;
+
+Setting base(std::string key, SettingType type, std::string about) {
+  Setting s;
+  s.key = std::move(key);
+  s.type = type;
+  s.about = std::move(about);
+  return s;
+}
+
+template <class Access>
+Setting boolean(std::string key, Access at, std::string about) {
+  Setting s = base(std::move(key), SettingType::kBool, std::move(about));
+  s.get = [at](const Config& c) { return SettingValue{static_cast<bool>(at(c))}; };
+  s.set = [at](Config& c, const SettingValue& v) { at(c) = std::get<bool>(v); };
+  return s;
+}
+
+template <class Access>
+Setting number(std::string key,
+               Access at,
+               std::int64_t min,
+               std::int64_t max,
+               std::string about,
+               SettingType type = SettingType::kInteger) {
+  Setting s = base(std::move(key), type, std::move(about));
+  s.min = min;
+  s.max = max;
+  s.get = [at](const Config& c) { return SettingValue{static_cast<std::int64_t>(at(c))}; };
+  s.set = [at](Config& c, const SettingValue& v) {
+    auto& member = at(c);
+    member = static_cast<std::remove_cvref_t<decltype(member)>>(std::get<std::int64_t>(v));
+  };
+  return s;
+}
+
+template <class Access>
+Setting size(std::string key, Access at, std::int64_t min, std::int64_t max, std::string about) {
+  return number(std::move(key), at, min, max, std::move(about), SettingType::kSize);
+}
+
+template <class Access>
+Setting optional_number(
+    std::string key, Access at, std::int64_t min, std::int64_t max, std::string about) {
+  Setting s = base(std::move(key), SettingType::kOptionalInteger, std::move(about));
+  s.min = min;
+  s.max = max;
+  s.get = [at](const Config& c) {
+    const auto& member = at(c);
+    return member ? SettingValue{std::int64_t{*member}} : SettingValue{};
+  };
+  s.set = [at](Config& c, const SettingValue& v) {
+    auto& member = at(c);
+    member.reset();
+    if (const auto* n = std::get_if<std::int64_t>(&v)) member = static_cast<int>(*n);
+  };
+  return s;
+}
+
+/// Members are chrono durations, or an int that counts seconds.
+template <class Access>
+Setting duration(
+    std::string key, Access at, std::int64_t min, std::int64_t max, std::string about) {
+  using Member = std::remove_cvref_t<decltype(at(std::declval<Config&>()))>;
+  Setting s = base(std::move(key), SettingType::kDuration, std::move(about));
+  s.min = min;
+  s.max = max;
+  if constexpr (std::is_same_v<Member, int>) {
+    s.step = kSecond;
+    s.get = [at](const Config& c) { return SettingValue{std::int64_t{at(c)} * kSecond}; };
+    s.set = [at](Config& c, const SettingValue& v) {
+      at(c) = static_cast<int>(std::get<std::int64_t>(v) / kSecond);
+    };
+  } else {
+    if (std::is_same_v<Member, std::chrono::seconds>) s.step = kSecond;
+    s.get = [at](const Config& c) {
+      return SettingValue{
+          std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(at(c)).count()}};
+    };
+    s.set = [at](Config& c, const SettingValue& v) {
+      at(c) =
+          std::chrono::duration_cast<Member>(std::chrono::milliseconds{std::get<std::int64_t>(v)});
+    };
+  }
+  return s;
+}
+
+template <class Access>
+Setting text(std::string key, Access at, TextRule rule, std::string about) {
+  Setting s = base(std::move(key), SettingType::kText, std::move(about));
+  s.rule = rule;
+  s.get = [at](const Config& c) { return SettingValue{std::string{at(c)}}; };
+  s.set = [at](Config& c, const SettingValue& v) { at(c) = std::get<std::string>(v); };
+  return s;
+}
+
+/// `values` pairs each spelling with the value of the member.
+template <class Member, class Access>
+Setting choice(std::string key,
+               Access at,
+               std::vector<std::pair<std::string, Member>> values,
+               std::string about) {
+  Setting s = base(std::move(key), SettingType::kEnum, std::move(about));
+  for (const auto& v : values) s.choices.push_back(v.first);
+  s.get = [at, values](const Config& c) {
+    for (const auto& v : values) {
+      if (v.second == at(c)) return SettingValue{v.first};
+    }
+    return SettingValue{std::string{"?"}};
+  };
+  s.set = [at, values](Config& c, const SettingValue& chosen) {
+    for (const auto& v : values) {
+      if (v.first == std::get<std::string>(chosen)) at(c) = v.second;
+    }
+  };
+  return s;
+}
+
+Setting with_flag(std::string flag, Setting s) {
+  s.flag = std::move(flag);
+  return s;
+}
+
+#define KOORDLET_AT(member) \
+  [](auto& c) -> auto& { return c.member; }
+
+void add_host_and_states(std::vector<Setting>& out) {
+  const auto path = TextRule::kAbsolutePath;
+  out.push_back(text("host.cgroup_root",
+                     KOORDLET_AT(host.cgroup),
+                     path,
+                     "where the host's cgroup file systems are mounted, as this process sees it"));
+  out.push_back(text("host.proc_root", KOORDLET_AT(host.proc), path, "the host's procfs"));
+  out.push_back(text("host.sys_root", KOORDLET_AT(host.sys), path, "the host's sysfs"));
+  out.push_back(text("host.dev_root", KOORDLET_AT(host.dev), path, "the host's device folder"));
+
+  Setting source = choice<StatesSource>("states.source",
+                                        KOORDLET_AT(states.source),
+                                        {{"files", StatesSource::kFiles}},
+                                        "where Pods, Node and NodeSLO come from");
+  source.later = {"kubernetes", "kubelet"};
+  out.push_back(std::move(source));
+  out.push_back(text("states.folder",
+                     KOORDLET_AT(states.informer.folder),
+                     path,
+                     "manifests of the files source, YAML or JSON; the folder must exist"));
+  out.push_back(duration("states.settle",
+                         KOORDLET_AT(states.informer.settle),
+                         1,
+                         10 * kSecond,
+                         "quiet time after the last change before the folder is read again"));
+  out.push_back(duration("states.rescan_interval",
+                         KOORDLET_AT(states.informer.rescan_interval),
+                         kSecond,
+                         10 * kMinute,
+                         "full look at folder and kubepods tree, in case an event was lost"));
+  out.push_back(size("states.max_manifest_size",
+                     KOORDLET_AT(states.informer.max_manifest_bytes),
+                     4 * kKiB,
+                     64 * kMiB,
+                     "a larger manifest is refused"));
+  out.push_back(text("states.node_name",
+                     KOORDLET_AT(states.informer.node_name),
+                     TextRule::kNodeName,
+                     "this node; empty: the one Node in the folder"));
+}
+
+void add_qos(std::vector<Setting>& out) {
+  out.push_back(with_flag("collect-interval",
+                          duration("collect.interval",
+                                   KOORDLET_AT(collect.collect_interval),
+                                   10 * kSecond,
+                                   10 * kMinute,
+                                   "between two readings of all pods and containers")));
+
+  out.push_back(with_flag("qos-interval",
+                          duration("qos.interval",
+                                   KOORDLET_AT(qos.interval),
+                                   kSecond,
+                                   kMinute,
+                                   "between two evaluations of the node's pressure")));
+  out.push_back(duration("qos.fast_poll",
+                         KOORDLET_AT(qos.fast_poll),
+                         20,
+                         kSecond,
+                         "poll of class counters while within 5 points of a threshold"));
+  out.push_back(choice<bool>("qos.profile",
+                             KOORDLET_AT(qos.policy.pressure_profile),
+                             {{"pressure", true}, {"koordinator", false}},
+                             "pressure: levels by node use; koordinator: only what NodeSLO says"));
+  out.push_back(choice<bool>("qos.without_nodeslo",
+                             KOORDLET_AT(qos.policy.local_without_nodeslo),
+                             {{"local", true}, {"off", false}},
+                             "while there is no NodeSLO: act by this file, or do nothing"));
+  out.push_back(duration("qos.node_stale",
+                         KOORDLET_AT(qos.policy.node_stale_seconds),
+                         kSecond,
+                         10 * kMinute,
+                         "older node signals hold every cap; if not set: 3 x qos.interval"));
+  out.push_back(number("qos.pods_stale_intervals_tenths",
+                       KOORDLET_AT(qos.policy.pods_stale_intervals_tenths),
+                       10,
+                       1000,
+                       "pod samples are stale after this many tenths of collect.interval"));
+  out.push_back(choice<OnShutdown>("qos.on_shutdown",
+                                   KOORDLET_AT(qos.on_shutdown),
+                                   {{"restore", OnShutdown::kRestore}, {"keep", OnShutdown::kKeep}},
+                                   "at SIGTERM: put every file back, or leave the caps"));
+}
+
+void add_pressure(std::vector<Setting>& out) {
+  const auto add_number =
+      [&out](std::string name, auto at, std::int64_t min, std::int64_t max, std::string about) {
+        out.push_back(number("qos.pressure." + name, at, min, max, std::move(about)));
+      };
+#define KOORDLET_PRESSURE(member) KOORDLET_AT(qos.policy.pressure.member)
+  out.push_back(boolean("qos.pressure.enable",
+                        KOORDLET_PRESSURE(enable),
+                        "cap BE pods by the level of the node's CPU use"));
+  add_number("mid_percent",
+             KOORDLET_PRESSURE(mid_percent),
+             1,
+             99,
+             "node CPU use that starts level MID; below high_percent");
+  add_number("high_percent",
+             KOORDLET_PRESSURE(high_percent),
+             2,
+             100,
+             "node CPU use that starts level HIGH");
+  add_number("exit_margin_percent",
+             KOORDLET_PRESSURE(exit_margin_percent),
+             0,
+             98,
+             "a level is left this many points below its start; below mid_percent");
+  add_number("factor_none_permille",
+             KOORDLET_PRESSURE(factor_none_permille),
+             1,
+             1000,
+             "BE pod quota = request x factor, at level NONE");
+  add_number("factor_mid_permille",
+             KOORDLET_PRESSURE(factor_mid_permille),
+             1,
+             1000,
+             "the same at level MID; not above factor_none_permille");
+  add_number("factor_high_permille",
+             KOORDLET_PRESSURE(factor_high_permille),
+             1,
+             1000,
+             "the same at level HIGH; not above factor_mid_permille");
+  add_number("relax_hold_samples",
+             KOORDLET_PRESSURE(relax_hold_samples),
+             1,
+             3600,
+             "samples in a row below the exit before a level is left");
+  add_number("relax_step_permille",
+             KOORDLET_PRESSURE(relax_step_permille),
+             1,
+             1000,
+             "most that the factor rises in one evaluation");
+  out.push_back(boolean("qos.pressure.relax_guard",
+                        KOORDLET_PRESSURE(relax_guard),
+                        "no step up that would, by prediction, start the next level"));
+  out.push_back(boolean("qos.pressure.hold_doubling",
+                        KOORDLET_PRESSURE(hold_doubling),
+                        "a step up that had to be taken back within 3 s doubles the hold"));
+  add_number("min_hold_seconds",
+             KOORDLET_PRESSURE(min_hold_seconds),
+             1,
+             3600,
+             "first hold after such a step");
+  add_number("max_hold_seconds",
+             KOORDLET_PRESSURE(max_hold_seconds),
+             1,
+             86'400,
+             "the hold grows no further; not below min_hold_seconds");
+  add_number("min_quota_us",
+             KOORDLET_PRESSURE(min_quota_us),
+             1000,
+             100'000,
+             "smallest pod quota in a period of 100 ms; the kernel refuses less than 1000");
+  add_number("default_request_milli",
+             KOORDLET_PRESSURE(default_request_milli),
+             0,
+             1'000'000,
+             "request taken for a BE pod without one; 0: it shares the cap of the BE root");
+#undef KOORDLET_PRESSURE
+}
+
+void add_suppress_and_identity(std::vector<Setting>& out) {
+  out.push_back(boolean("qos.suppress.enable",
+                        KOORDLET_AT(qos.policy.suppress.enable),
+                        "BE budget = capacity x threshold - LS use - system use"));
+  out.push_back(number("qos.suppress.threshold_percent",
+                       KOORDLET_AT(qos.policy.suppress.threshold_percent),
+                       0,
+                       100,
+                       "share of the node's CPU that all work together may take"));
+  out.push_back(optional_number("qos.suppress.min_percent",
+                                KOORDLET_AT(qos.policy.suppress.min_percent),
+                                0,
+                                100,
+                                "floor of the BE budget; \"none\": no floor"));
+  out.push_back(choice<SuppressPolicy>("qos.suppress.policy",
+                                       KOORDLET_AT(qos.policy.suppress.policy),
+                                       {{"cpuset", SuppressPolicy::kCpuset},
+                                        {"cfsQuota", SuppressPolicy::kCfsQuota},
+                                        {"podQuota", SuppressPolicy::kPodQuota}},
+                                       "budget as CPUs, as quota of the BE root, or left to the "
+                                       "pod quotas of [qos.pressure]"));
+  out.push_back(boolean("qos.identity.enable",
+                        KOORDLET_AT(qos.policy.identity.enable),
+                        "low scheduling weight of BE, so that LS wakes fast"));
+  out.push_back(number("qos.identity.be_shares",
+                       KOORDLET_AT(qos.policy.identity.be_shares),
+                       2,
+                       262'144,
+                       "cgroup v1: cpu.shares of the BE root"));
+  out.push_back(number("qos.identity.be_weight",
+                       KOORDLET_AT(qos.policy.identity.be_weight),
+                       1,
+                       10'000,
+                       "cgroup v2: cpu.weight of the BE root"));
+}
+
+void add_executor_and_store(std::vector<Setting>& out) {
+  out.push_back(boolean("executor.dry_run",
+                        KOORDLET_AT(executor.dry_run),
+                        "compute and show everything, write nothing"));
+  out.push_back(with_flag("batch-size",
+                          number("executor.batch_size",
+                                 KOORDLET_AT(executor.batch_size),
+                                 1,
+                                 10'000,
+                                 "writes between two yields to the loop")));
+  out.push_back(number("executor.contested_per_minute",
+                       KOORDLET_AT(executor.contested_per_minute),
+                       1,
+                       1000,
+                       "a file with more foreign writes than this is shown as contested"));
+  out.push_back(duration("executor.retry_first",
+                         KOORDLET_AT(executor.retry_first),
+                         10,
+                         10 * kSecond,
+                         "first pause before a busy file is tried again"));
+  out.push_back(duration("executor.retry_max",
+                         KOORDLET_AT(executor.retry_max),
+                         100,
+                         10 * kMinute,
+                         "the pause doubles up to this"));
+
+  out.push_back(text("store.folder",
+                     KOORDLET_AT(store.folder),
+                     TextRule::kAbsolutePath,
+                     "metric history and the journal of changed files; made if missing"));
+  out.push_back(size("store.metrics_map_size",
+                     KOORDLET_AT(store.metrics.map_size),
+                     16 * kMiB,
+                     64 * kGiB,
+                     "most that the metric history takes; the oldest data goes first"));
+  out.push_back(size("store.state_map_size",
+                     KOORDLET_AT(store.state_map_size),
+                     4 * kMiB,
+                     4 * kGiB,
+                     "most that the journal and the last state take"));
+  out.push_back(with_flag("metric-cache-ttl",
+                          duration("store.metric_cache_ttl",
+                                   KOORDLET_AT(store.metrics.ttl),
+                                   kMinute,
+                                   168 * kHour,
+                                   "raw samples are kept this long")));
+  out.push_back(with_flag("gc-interval",
+                          duration("store.gc_interval",
+                                   KOORDLET_AT(store.metrics.gc_interval),
+                                   10 * kSecond,
+                                   24 * kHour,
+                                   "between two expiry runs")));
+  out.push_back(number("store.max_queued_batches",
+                       KOORDLET_AT(store.metrics.max_queued_batches),
+                       1,
+                       4096,
+                       "collections that wait for the disk; more are dropped, counted"));
+}
+
+void add_listeners_and_log(std::vector<Setting>& out) {
+  out.push_back(text("status.socket",
+                     KOORDLET_AT(status.socket),
+                     TextRule::kSocket,
+                     "unix socket of the REST API and of the command line; empty: none"));
+  out.push_back(text("status.listen",
+                     KOORDLET_AT(status.listen),
+                     TextRule::kLoopback,
+                     "TCP address of the REST API; empty: none"));
+  out.push_back(text("metrics.listen",
+                     KOORDLET_AT(status.metrics_listen),
+                     TextRule::kLoopback,
+                     "TCP address of /metrics, /healthz and /readyz; empty: none"));
+  out.push_back(choice<log::Level>("log.level",
+                                   KOORDLET_AT(log.level),
+                                   {{"debug", log::Level::kDebug},
+                                    {"info", log::Level::kInfo},
+                                    {"warn", log::Level::kWarn},
+                                    {"error", log::Level::kError}},
+                                   "least severity that is logged"));
+  out.push_back(boolean("log.json", KOORDLET_AT(log.json), "one JSON object a line"));
+  out.push_back(number("log.queue",
+                       KOORDLET_AT(log.queue),
+                       16,
+                       1'000'000,
+                       "lines kept while the reader stalls; older ones are dropped, counted"));
+}
+
+#undef KOORDLET_AT
+
+std::vector<Setting> make_settings() {
+  std::vector<Setting> out;
+  add_host_and_states(out);
+  add_qos(out);
+  add_pressure(out);
+  add_suppress_and_identity(out);
+  add_executor_and_store(out);
+  add_listeners_and_log(out);
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> table = make_settings();
+  return table;
+}
+
+const Setting* find_setting(std::string_view key) {
+  for (const auto& s : settings()) {
+    if (s.key == key) return &s;
+  }
+  return nullptr;
+}
+
+}  // namespace koordlet::app

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include "app/json_path.hpp"
+#include "app/render.hpp"
+#include "app/text_table.hpp"
+
+namespace koordlet::app {
+namespace {
+
+namespace json = boost::json;
+constexpr auto kRight = TextTable::Align::kRight;
+
+/// A bound is a number, the word "max", or not known.
+std::string limit_text(const json::value& root, std::string_view path) {
+  const auto milli = json_integer(root, path);
+  return milli ? cores_text(milli) : json_text(root, path);
+}
+
+std::string full_name(const json::value& pod) {
+  return fmt::format("{}/{}", json_text(pod, "namespace"), json_text(pod, "name"));
+}
+
+std::string list(std::string_view title, const json::array& items) {
+  if (items.empty()) return "";
+  std::string out = fmt::format("\n{}:\n", title);
+  for (const auto& item : items) out += fmt::format("  {}\n", json_text(item, ""));
+  return out;
+}
+
+std::string section(std::string_view title, const TextTable& table) {
+  return table.empty() ? "" : fmt::format("\n{}:\n{}", title, table.text("  "));
+}
+
+TextTable held_table(const json::array& files) {
+  TextTable table(
+      {{"cgroup"}, {"file"}, {"value"}, {"kernel"}, {"original"}, {"for"}, {"by"}, {"why"}});
+  for (const auto& f : files) {
+    std::string why = json_text(f, "reason");
+    if (json_bool(f, "contested").value_or(false)) why += " (contested)";
+    table.row({json_text(f, "cgroup"),
+               json_text(f, "file"),
+               json_text(f, "value"),
+               json_text(f, "raw"),
+               json_text(f, "original"),
+               age_text(json_integer(f, "age_ms")),
+               json_text(f, "plugin"),
+               why});
+  }
+  return table;
+}
+
+TextTable path_table(const json::value& e) {
+  TextTable table({{"cgroup"}, {"file"}, {"cores", kRight}, {"raw"}, {"owner"}});
+  for (const auto& l : json_array(e, "cpu_path")) {
+    table.row({json_text(l, "cgroup"),
+               json_text(l, "file"),
+               limit_text(l, "limit_milli"),
+               json_text(l, "raw"),
+               json_text(l, "owner")});
+  }
+  return table;
+}
+
+TextTable wanted_table(const json::value& e) {
+  TextTable table({{"cgroup"}, {"file"}, {"value"}, {"by"}, {"why"}});
+  for (const auto& w : json_array(e, "wanted")) {
+    table.row({json_text(w, "cgroup"),
+               json_text(w, "file"),
+               json_text(w, "value"),
+               json_text(w, "plugin"),
+               json_text(w, "reason")});
+  }
+  return table;
+}
+
+TextTable outcome_table(const json::value& e) {
+  TextTable table({{"cgroup"}, {"file"}, {"outcome"}, {"value"}, {"error"}});
+  for (const auto& o : json_array(e, "outcomes")) {
+    table.row({json_text(o, "cgroup"),
+               json_text(o, "file"),
+               json_text(o, "kind"),
+               json_text(o, "value"),
+               json_text(o, "error")});
+  }
+  return table;
+}
+
+std::string use_line(const json::value& e) {
+  return fmt::format("use          {} cores of {} requested, {} memory, {} throttled ({} old)\n",
+                     cores_text(json_integer(e, "pod.cpu_used_milli")),
+                     cores_text(json_integer(e, "pod.cpu_request_milli")),
+                     bytes_text(json_integer(e, "pod.memory_used_bytes")),
+                     permille_text(json_integer(e, "pod.throttled_permille")),
+                     age_text(json_integer(e, "pod.sample_age_ms")));
+}
+
+std::string limit_line(const json::value& e) {
+  const auto* bound = json_at(e, "smallest_cpu_limit");
+  if (bound == nullptr || !bound->is_object()) return "limit        none known\n";
+  return fmt::format("limit        {} cores by {} of {} (owner {}); {} of it used\n",
+                     limit_text(*bound, "limit_milli"),
+                     json_text(*bound, "file"),
+                     json_text(*bound, "cgroup"),
+                     json_text(*bound, "owner"),
+                     permille_text(json_integer(e, "use_of_limit_permille")));
+}
+
+}  // namespace
+
+std::string render_pods(const json::value& pods) {
+  TextTable table({{"POD"},
+                   {"QOS"},
+                   {"PHASE"},
+                   {"CPU", kRight},
+                   {"REQUEST", kRight},
+                   {"CAP", kRight},
+                   {"BY"},
+                   {"MEMORY", kRight},
+                   {"THROTTLED", kRight},
+                   {"SAMPLE", kRight},
+                   {"UID"}});
+  for (const auto& p : json_array(pods, "items")) {
+    std::string phase = json_text(p, "phase");
+    if (json_bool(p, "terminating").value_or(false)) phase = "Terminating";
+    table.row({full_name(p),
+               json_text(p, "qos"),
+               phase,
+               cores_text(json_integer(p, "cpu_used_milli")),
+               cores_text(json_integer(p, "cpu_request_milli")),
+               limit_text(p, "cpu_cap_milli"),
+               json_text(p, "cpu_cap_plugin"),
+               bytes_text(json_integer(p, "memory_used_bytes")),
+               permille_text(json_integer(p, "throttled_permille")),
+               age_text(json_integer(p, "sample_age_ms")),
+               json_text(p, "uid")});
+  }
+  return table.empty() ? "no pods\n" : table.text();
+}
+
+std::string render_explain(const json::value& e) {
+  const json::value none;
+  const auto* pod = json_at(e, "pod");
+  std::string out = fmt::format("pod          {} (uid {})\n",
+                                full_name(pod != nullptr ? *pod : none),
+                                json_text(e, "pod.uid"));
+  out += fmt::format("class        {} (Kubernetes {}), {}\n",
+                     json_text(e, "pod.qos"),
+                     json_text(e, "pod.kube_qos"),
+                     json_text(e, "pod.phase"));
+  out += fmt::format("cgroup       {}\n", json_text(e, "pod.cgroup"));
+  out += use_line(e);
+  out += limit_line(e);
+  out += fmt::format("level        {} for {}; node use {}; factor {}\n",
+                     json_text(e, "level.level"),
+                     age_text(json_integer(e, "level.age_ms")),
+                     percent_text(json_number(e, "level.node_use_percent")),
+                     permille_text(json_integer(e, "level.factor_permille")));
+  if (json_bool(e, "dry_run").value_or(false)) out += "dry run      nothing is written\n";
+  out += section("held for this pod", held_table(json_array(e, "caps")));
+  out += list("not limited because", json_array(e, "why_no_caps"));
+  out += section("held for its class", held_table(json_array(e, "class_caps")));
+  out += section("wanted, not held", wanted_table(e));
+  out += section("CPU limits from the pod upwards", path_table(e));
+  out += section("last outcomes", outcome_table(e));
+  out += list("level changes", json_array(e, "level.changes_when"));
+  out += list("notes", json_array(e, "notes"));
+  return out;
+}
+
+}  // namespace koordlet::app

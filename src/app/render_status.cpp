@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include "app/json_path.hpp"
+#include "app/render.hpp"
+#include "app/text_table.hpp"
+
+namespace koordlet::app {
+namespace {
+
+namespace json = boost::json;
+
+std::string count(const json::value& root, std::string_view path) { return json_text(root, path); }
+
+std::string yes_no(std::optional<bool> b) { return !b ? "-" : *b ? "yes" : "no"; }
+
+class Lines {
+ public:
+  void add(std::string_view name, std::string_view text) {
+    out_ += fmt::format("{:<12} {}\n", name, text);
+  }
+  void list(std::string_view name, const json::array& items) {
+    if (items.empty()) return;
+    out_ += fmt::format("{}:\n", name);
+    for (const auto& item : items) out_ += fmt::format("  {}\n", json_text(item, ""));
+  }
+  void table(std::string_view name, const TextTable& table) {
+    if (!table.empty()) out_ += fmt::format("{}:\n{}", name, table.text("  "));
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+std::string level_line(const json::value& s) {
+  if (json_bool(s, "qos.off").value_or(false)) {
+    return "off: nothing is limited (NodeSLO enable = false, or no NodeSLO and without_nodeslo = "
+           "\"off\")";
+  }
+  return fmt::format("{} for {}; node use {}; factor {}",
+                     json_text(s, "qos.level"),
+                     age_text(json_integer(s, "qos.level_age_ms")),
+                     percent_text(json_number(s, "qos.node_use_percent")),
+                     permille_text(json_integer(s, "qos.factor_permille")));
+}
+
+void add_cpu(const json::value& s, Lines& out) {
+  const auto cores = [&](std::string_view name) {
+    return cores_text(json_integer(s, fmt::format("cpu_milli.{}", name)));
+  };
+  out.add("cpu",
+          fmt::format("{} of {} cores used: LS {}, BE {}, system {}, host applications {}",
+                      cores("node_used"),
+                      cores("capacity"),
+                      cores("ls_used"),
+                      cores("be_used"),
+                      cores("system_used"),
+                      cores("host_apps_used")));
+  out.add("BE-root cap",
+          fmt::format("{} cores", cores_text(json_integer(s, "qos.be_root_cap_milli"))));
+  out.add("memory",
+          fmt::format("{} of {} used",
+                      bytes_text(json_integer(s, "memory_bytes.used")),
+                      bytes_text(json_integer(s, "memory_bytes.total"))));
+}
+
+void add_counts(const json::value& s, Lines& out) {
+  out.add("pods",
+          fmt::format("{} known, {} active, {} best effort",
+                      count(s, "pods.total"),
+                      count(s, "pods.active"),
+                      count(s, "pods.best_effort")));
+  out.add(
+      "files",
+      fmt::format("{} held, {} contested, {} refused; since start {} refused, {} foreign writes",
+                  count(s, "files.held"),
+                  count(s, "files.contested"),
+                  count(s, "files.refused"),
+                  count(s, "files.refused_total"),
+                  count(s, "files.foreign_writes_total")));
+  out.add("decisions",
+          fmt::format("{} ticks, {} level changes, {} missed",
+                      count(s, "qos.ticks"),
+                      count(s, "qos.level_changes"),
+                      count(s, "loop.missed_ticks")));
+}
+
+TextTable input_table(const json::value& s) {
+  TextTable table({{"input"}, {"age", TextTable::Align::kRight}, {"stale"}});
+  for (const auto& i : json_array(s, "inputs")) {
+    table.row(
+        {json_text(i, "name"), age_text(json_integer(i, "age_ms")), yes_no(json_bool(i, "stale"))});
+  }
+  return table;
+}
+
+TextTable source_table(const json::value& s) {
+  TextTable table({{"source"}, {"ok"}, {"last ok", TextTable::Align::kRight}, {"why not"}});
+  for (const auto& i : json_array(s, "sources")) {
+    table.row({json_text(i, "name"),
+               yes_no(json_bool(i, "ok")),
+               age_text(json_integer(i, "last_ok_age_ms")),
+               json_text(i, "fault")});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string render_status(const json::value& s) {
+  Lines out;
+  out.add("koordlet",
+          fmt::format("{} on {}, up {}, cgroup {} ({})",
+                      json_text(s, "version"),
+                      json_text(s, "node"),
+                      age_text(json_integer(s, "uptime_ms")),
+                      json_text(s, "cgroup.version"),
+                      json_text(s, "cgroup.driver", "driver not known yet")));
+  out.add("ready", yes_no(json_bool(s, "ready")));
+  out.list("not ready", json_array(s, "not_ready"));
+  out.add("level", level_line(s));
+  const std::string stale = json_text(s, "qos.stale", "");
+  if (!stale.empty()) out.add("stale", stale + ": caps hold, nothing relaxes");
+  if (json_bool(s, "qos.dry_run").value_or(false)) out.add("dry run", "nothing is written");
+  out.add("profile", json_text(s, "qos.profile"));
+  add_cpu(s, out);
+  add_counts(s, out);
+  out.table("inputs", input_table(s));
+  out.table("sources", source_table(s));
+  out.list("refused inputs", json_array(s, "faults"));
+  const auto total = json_integer(s, "faults_total").value_or(0);
+  const auto shown = static_cast<std::int64_t>(json_array(s, "faults").size());
+  std::string text = out.take();
+  if (total > shown) text += fmt::format("  ... and {} more\n", total - shown);
+  return text;
+}
+
+}  // namespace koordlet::app
