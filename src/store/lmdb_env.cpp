@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ namespace koordlet::store {
 namespace {
 
 constexpr std::uint64_t kMinMap = 256 << 10;
+constexpr std::uint64_t kDiskStep = 256 << 10;  // blocks taken from the disk at a time
 constexpr std::string_view kOwnerLock = "owner.lock";
 
 // A folder that cannot be used is one class of fault, whatever the errno: the operator has to give
@@ -105,6 +107,7 @@ struct LmdbEnv::Impl {
   MDB_env* env = nullptr;
   std::string moved_aside;
   std::uint64_t page_size = 4096;
+  std::uint64_t on_disk = 0;  // bytes of the file that have disk blocks
   bool writing = false;
 
   ~Impl() { close(); }
@@ -201,6 +204,27 @@ std::uint64_t LmdbEnv::used_bytes() const {
   Txn txn;
   const auto free = txn.begin(impl_->env, MDB_RDONLY) == 0 ? free_pages(txn.get()) : 0;
   return (pages - std::min(free, pages)) * impl_->page_size;
+}
+
+std::uint64_t LmdbEnv::reserve(std::uint64_t bytes) {
+  const auto map = map_size();
+  auto& on_disk = impl_->on_disk;
+  int fd = -1;
+  struct stat st {};
+  if (mdb_env_get_fd(impl_->env, &fd) != 0) return map;
+  if (::fstat(fd, &st) == 0) on_disk = std::max(on_disk, static_cast<std::uint64_t>(st.st_size));
+  if (bytes <= on_disk || on_disk >= map) return map;
+  const auto target = std::min(map, (bytes + kDiskStep - 1) / kDiskStep * kDiskStep);
+  // Asked first: an allocation that fails half way keeps what it got.
+  struct statvfs disk {};
+  if (::fstatvfs(fd, &disk) != 0) return map;
+  if (disk.f_bavail * disk.f_frsize < target - on_disk) return on_disk;
+  if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(target)) == 0) {
+    on_disk = target;
+    return map;
+  }
+  // A file system without allocation ahead is not a full one.
+  return errno == ENOSPC || errno == EDQUOT ? on_disk : map;
 }
 
 int LmdbEnv::reader_slots() const {

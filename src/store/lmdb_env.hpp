@@ -45,7 +45,11 @@ class LmdbEnv {
   std::uint64_t map_size() const;
   std::uint64_t page_size() const;
   std::uint64_t used_bytes() const;  ///< pages in use x page size; the rest of the map is free
-  int reader_slots() const;          ///< readers listed in the lock file: 0 between two calls
+  /// Takes disk blocks for `bytes` of the file, some ahead, and returns how far the file may grow:
+  /// map_size(), or less when the disk below is full. So a full disk shows while there is still
+  /// room to delete something.
+  std::uint64_t reserve(std::uint64_t bytes);
+  int reader_slots() const;  ///< readers listed in the lock file: 0 between two calls
 
   /// Runs `f` in one write transaction: committed when it succeeds, aborted on an error or a throw.
   /// A write inside a write is kInvalid.
