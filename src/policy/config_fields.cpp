@@ -52,7 +52,10 @@ std::vector<std::string> validate(const QosConfig& config) {
   }
   range("qos.identity.be_shares", config.identity.be_shares, 2, 262'144);
   range("qos.identity.be_weight", config.identity.be_weight, 1, 10'000);
-  range("qos.node_stale_seconds", config.node_stale_seconds, 1, 3600);
+  if (config.node_stale_seconds < 1 || config.node_stale_seconds > 3600) {
+    faults.push_back(
+        fmt::format("qos.node_stale: {} s: expected 1 s to 1 h", config.node_stale_seconds));
+  }
   range("qos.pods_stale_intervals_tenths", config.pods_stale_intervals_tenths, 10, 1000);
   return faults;
 }

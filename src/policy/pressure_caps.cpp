@@ -38,6 +38,17 @@ std::int64_t pod_quota_us(MilliCpu request, int factor_permille, const PressureC
   return static_cast<std::int64_t>(std::clamp<Wide>(quota, cfg.min_quota_us, kMaxQuotaUs));
 }
 
+std::string root_reason(const Pressure::State& st, const PressureConfig& cfg) {
+  const std::string text = fmt::format("BE without a request shares {}m", st.root_cap.v);
+  // Adopted, and not computed anew since.
+  if (st.root_ls_used.v == 0 && st.root_system_used.v == 0) return text;
+  return fmt::format("{}: {} % of the node less LS {}m, system {}m",
+                     text,
+                     cfg.high_percent,
+                     st.root_ls_used.v,
+                     st.root_system_used.v);
+}
+
 Proposal cap(const CgroupPath& path, std::int64_t quota_us, std::string reason) {
   Proposal p;
   p.key = {path, CgroupFile::kCpuMax};
@@ -72,7 +83,7 @@ void update_root_cap(Pressure::State& state,
     // 1 % of the node: smaller moves are noise, but the floor is always reached.
     if (gap < percent_of(capacity, 1) && next != floor) return;
     if (next > state.root_cap) {
-      if (!snap.may_relax) return;
+      if (!snap.may_relax || state.settle_samples > 0) return;
       next = std::min(next, state.root_cap + percent_of(capacity, 10));
     }
   }
@@ -108,14 +119,7 @@ std::vector<Proposal> pressure_caps(const Pressure::State& state,
   if (pods.uncapped_below_root) {
     if (state.root_cap.v == 0) return out;
     const auto quota = std::max<std::int64_t>(quota_us_of(state.root_cap), config.min_quota_us);
-    out.push_back(
-        cap(snap.be_root->path,
-            quota,
-            fmt::format("BE without a request shares {}m: {} % of the node less LS {}m, system {}m",
-                        state.root_cap.v,
-                        config.high_percent,
-                        state.root_ls_used.v,
-                        state.root_system_used.v)));
+    out.push_back(cap(snap.be_root->path, quota, root_reason(state, config)));
   } else if (factor < 1000 && summed > 0 && !pods.stranger_below_root) {
     // One write that bounds them all, before the pods get theirs.
     out.push_back(cap(snap.be_root->path,

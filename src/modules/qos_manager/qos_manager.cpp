@@ -30,6 +30,9 @@ std::string stale_text(const Snapshot& snap, int stale_seconds) {
   if (!policy::capacity_of(snap)) {
     out += fmt::format("{}node: CPU capacity unknown", out.empty() ? "" : "; ");
   }
+  if (snap.state->pods_at == MonoTime{}) {
+    out += fmt::format("{}pods: not known yet", out.empty() ? "" : "; ");
+  }
   return out;
 }
 
@@ -38,7 +41,15 @@ std::string stale_text(const Snapshot& snap, int stale_seconds) {
 struct QosManager::Impl {
   struct Adopted {
     std::vector<policy::Pressure::AdoptedPod> pods;
+    std::optional<MilliCpu> root_cap;
     MonoTime at;
+
+    policy::Pressure::State seed(const policy::PressureConfig& config) const {
+      auto state = policy::Pressure::adopt(pods, config, at);
+      // Dropped again by the first step when no pod without a request shares it.
+      state.root_cap = root_cap.value_or(MilliCpu{});
+      return state;
+    }
   };
 
   policy::QosConfig config;
@@ -63,9 +74,11 @@ QosManager::QosManager(policy::QosConfig config) : impl_{std::make_unique<Impl>(
 
 QosManager::~QosManager() = default;
 
-void QosManager::adopt(const std::vector<policy::Pressure::AdoptedPod>& pods, MonoTime now) {
-  impl_->adopted = Impl::Adopted{pods, now};
-  impl_->status.pressure = policy::Pressure::adopt(pods, impl_->status.effective.pressure, now);
+void QosManager::adopt(const std::vector<policy::Pressure::AdoptedPod>& pods,
+                       std::optional<MilliCpu> root_cap,
+                       MonoTime now) {
+  impl_->adopted = Impl::Adopted{pods, root_cap, now};
+  impl_->status.pressure = impl_->adopted->seed(impl_->status.effective.pressure);
 }
 
 const DesiredTable& QosManager::step(const Snapshot& snapshot) {
@@ -74,8 +87,7 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   status.effective = policy::resolve(
       impl_->config, snapshot.state->slo.get(), status.ticks > 0 ? &last_good : nullptr);
   if (impl_->adopted) {
-    status.pressure = policy::Pressure::adopt(
-        impl_->adopted->pods, status.effective.pressure, impl_->adopted->at);
+    status.pressure = impl_->adopted->seed(status.effective.pressure);
     impl_->adopted.reset();
   }
   status.stale = stale_text(snapshot, status.effective.node_stale_seconds);

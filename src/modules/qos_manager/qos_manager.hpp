@@ -22,8 +22,8 @@ class QosManager {
  public:
   struct Status {
     policy::EffectiveConfig effective;
-    /// False until a step saw fresh signals and a known node, or the policy is off. The shell
-    /// leaves the kernel alone until then: an empty table would give adopted caps back.
+    /// False until a step saw fresh signals, a known node and the pods, or the policy is off. The
+    /// shell leaves the kernel alone until then: an empty table would give adopted caps back.
     bool ready = false;
     policy::Pressure::State pressure;
     policy::Suppress::State suppress;
@@ -35,9 +35,11 @@ class QosManager {
   explicit QosManager(policy::QosConfig config);
   ~QosManager();
 
-  /// Seeds the pressure state from adopted caps (restart without a ramp from zero). The first step
-  /// repeats it with the thresholds of NodeSLO.
-  void adopt(const std::vector<policy::Pressure::AdoptedPod>& pods, MonoTime now);
+  /// Seeds the pressure state from adopted caps (restart without a ramp from zero); `root_cap` is
+  /// the adopted quota of the BE root. The first step repeats it with the factors of NodeSLO.
+  void adopt(const std::vector<policy::Pressure::AdoptedPod>& pods,
+             std::optional<MilliCpu> root_cap,
+             MonoTime now);
   /// One evaluation: precedence, staleness, plugins, arbiter. Off: the table becomes empty. The
   /// reference holds until the next step.
   const DesiredTable& step(const Snapshot& snapshot);

@@ -51,7 +51,7 @@ TEST_SUITE("policy/config validate") {
     CHECK(has(faults, "qos.suppress.min_percent: -1: expected 0 to 100"));
     CHECK(has(faults, "qos.identity.be_shares: 1: expected 2 to 262144"));
     CHECK(has(faults, "qos.identity.be_weight: 10001: expected 1 to 10000"));
-    CHECK(has(faults, "qos.node_stale_seconds: 0: expected 1 to 3600"));
+    CHECK(has(faults, "qos.node_stale: 0 s: expected 1 s to 1 h"));
     CHECK(faults.size() == 8);
   }
 

@@ -49,6 +49,20 @@ TEST_SUITE("qos_manager/step") {
     CHECK(rig.manager.status().stale == "");
   }
 
+  TEST_CASE("pods that the source never listed: not ready, whatever the signals say") {
+    Rig rig;
+    rig.world.sample(10'000, 0);
+    auto snap = rig.world.snap();
+    auto state = std::make_shared<NodeState>(*snap.state);
+    state->pods_at = MonoTime{};
+    snap.state = state;
+    rig.manager.step(snap);
+    CHECK_FALSE(rig.manager.status().ready);
+    CHECK(rig.manager.status().stale == "pods: not known yet");
+    rig.manager.step(rig.world.snap());
+    CHECK(rig.manager.status().ready);
+  }
+
   TEST_CASE("levels, ticks and changes are counted") {
     Rig rig;
     CHECK(wish(rig.at(64'000), kPodA) == "400000 100000");
@@ -138,7 +152,8 @@ TEST_SUITE("qos_manager/off") {
 TEST_SUITE("qos_manager/adopt") {
   TEST_CASE("LIF-1: an adopted cap of 120000 for 4 cores is f = 300, HIGH, and is kept") {
     Rig rig;
-    rig.manager.adopt({{MilliCpu{4000}, std::chrono::microseconds{120'000}}}, rig.world.now);
+    rig.manager.adopt(
+        {{MilliCpu{4000}, std::chrono::microseconds{120'000}}}, std::nullopt, rig.world.now);
     CHECK(rig.manager.status().pressure.factor_permille == 300);
     CHECK(rig.manager.status().pressure.level == Level::kHigh);
     CHECK(wish(rig.manager.step(rig.world.snap()), kPodA) == "120000 100000");
@@ -150,16 +165,35 @@ TEST_SUITE("qos_manager/adopt") {
   TEST_CASE("LIF-2: adopted, but the policy is off: the table is empty, the caps go back") {
     Rig rig;
     rig.world.slo = enable_slo(false);
-    rig.manager.adopt({{MilliCpu{4000}, std::chrono::microseconds{120'000}}}, rig.world.now);
+    rig.manager.adopt(
+        {{MilliCpu{4000}, std::chrono::microseconds{120'000}}}, std::nullopt, rig.world.now);
     CHECK(rig.manager.step(rig.world.snap()).empty());
     CHECK(rig.manager.status().ready);
+  }
+
+  TEST_CASE("an adopted cap of the BE root holds, and rises only with the second new sample") {
+    Rig rig;
+    rig.world.pods = {be_pod("free", std::nullopt)};
+    rig.manager.adopt({}, MilliCpu{5000}, rig.world.now);
+    CHECK(wish(rig.manager.step(rig.world.snap()), kBeRoot) == "500000 100000");
+    CHECK(wish(rig.at(20'000), kBeRoot) == "500000 100000");
+    CHECK(wish(rig.at(20'000), kBeRoot) == "1500000 100000");
+  }
+
+  TEST_CASE("an adopted sum of pod caps on the BE root gives way to the sum of now") {
+    Rig rig;
+    rig.manager.adopt(
+        {{MilliCpu{4000}, std::chrono::microseconds{120'000}}}, MilliCpu{9000}, rig.world.now);
+    CHECK(wish(rig.manager.step(rig.world.snap()), kBeRoot) == "120000 100000");
+    CHECK(rig.manager.status().pressure.root_cap == MilliCpu{0});
   }
 
   TEST_CASE("the level of adopted caps follows NodeSLO's factors, known with the first step") {
     Rig rig;
     rig.world.slo = NodeSlo{};
     rig.world.slo->pressure.emplace().factor_mid_permille = 400;
-    rig.manager.adopt({{MilliCpu{4000}, std::chrono::microseconds{200'000}}}, rig.world.now);
+    rig.manager.adopt(
+        {{MilliCpu{4000}, std::chrono::microseconds{200'000}}}, std::nullopt, rig.world.now);
     CHECK(rig.manager.status().pressure.level == Level::kMid);
     rig.manager.step(rig.world.snap());
     CHECK(rig.manager.status().pressure.level == Level::kNone);
