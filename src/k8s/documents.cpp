@@ -103,6 +103,7 @@ Result<std::vector<json::value>> parse_documents(std::string_view text, std::siz
   const bool is_json = start.starts_with('{') || start.starts_with('[');
   auto documents = is_json ? read_json(text) : read_yaml(std::string{text});
   if (!documents) return documents.error();
+  if (documents->empty()) return Error{Errc::kNotFound, "no document in it"};
   std::vector<json::value> out;
   for (auto& document : *documents) {
     if (auto done = expand(std::move(document), 0, out); !done) return done.error();

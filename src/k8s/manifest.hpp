@@ -18,9 +18,9 @@ namespace koordlet::k8s {
 /// each other), or YAML with several documents. YAML scalars become what the core schema makes of
 /// them (quoted stays text). Lists are expanded: `kind: List` and `kind: <Kind>List` become their
 /// items, which inherit apiVersion and kind from the list where they have none, and so does an
-/// array. Empty documents are left out; a text without any object is an empty vector. Bounds: 4 MiB
-/// (or `max_bytes`), depth 64, aliases copy at most 1000 nodes. kParse with the line, kRange beyond
-/// the bounds.
+/// array. Empty documents are left out. Bounds: 4 MiB (or `max_bytes`), depth 64, aliases copy at
+/// most 1000 nodes. kNotFound: no document at all (an empty list is one: its result is an empty
+/// vector). kParse with the line, kRange beyond the bounds.
 Result<std::vector<boost::json::value>> parse_documents(std::string_view text,
                                                         std::size_t max_bytes = 4u << 20);
 

@@ -25,6 +25,7 @@ struct Node {
   CpuSet system_cpus;    ///< node.koordinator.sh/system-qos-resource when exclusive
   KubeletCpuPolicy cpu_policy =
       KubeletCpuPolicy::kUnknown;  ///< kubelet.koordinator.sh/cpu-manager-policy
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 /// One logical CPU as the picker of the cpuset policy needs it.

@@ -44,6 +44,7 @@ struct Container {
   Resources requests;
   Resources limits;
   std::optional<CgroupPath> cgroup;  ///< set when the id is known and valid
+  friend bool operator==(const Container&, const Container&) = default;
 };
 
 struct Pod {
@@ -62,6 +63,7 @@ struct Pod {
   bool terminating = false;           ///< metadata.deletionTimestamp is set
   CpuSet allocated_cpus;  ///< annotation scheduling.koordinator.sh/resource-status, "cpuset"; empty
                           ///< = none
+  friend bool operator==(const Pod&, const Pod&) = default;
 };
 
 std::string full_name(const Pod& pod);  ///< "namespace/name"

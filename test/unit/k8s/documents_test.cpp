@@ -75,8 +75,12 @@ TEST_SUITE("k8s/documents") {
 
   TEST_CASE("several documents, empty ones left out") {
     CHECK(as_json("---\na: 1\n---\n---\n# nothing\n---\nb: 2\n...\n") == R"({"a":1} {"b":2})");
-    CHECK(as_json("").empty());
-    CHECK(as_json("# only a comment\n").empty());
+    for (const char* nothing : {"", " \n", "# only a comment\n", "---\n", "---\n~\n"}) {
+      CAPTURE(nothing);
+      const auto r = parse_documents(nothing);
+      REQUIRE(r.has_error());
+      CHECK(r.error().code == Errc::kNotFound);
+    }
     CHECK(as_json("\xEF\xBB\xBF"
                   "a: 1\n") == R"({"a":1})");
   }
@@ -152,7 +156,7 @@ TEST_SUITE("k8s/documents") {
   }
 
   TEST_CASE("a text over the bound is refused before it is read") {
-    const std::string large(100, ' ');
+    const std::string large = "{\"a\":1}" + std::string(93, ' ');
     const auto r = parse_documents(large, 99);
     REQUIRE(r.has_error());
     CHECK(r.error().code == Errc::kRange);
