@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "kernel/cgroup_codec.hpp"
 #include "kernel/cgroup_names.hpp"
 #include "kernel/file_cache.hpp"
@@ -54,6 +55,9 @@ struct CgroupFs::Impl {
     return version == CgroupVersion::kV1 && key.file == CgroupFile::kCpuMax;
   }
 
+  /// EINVAL has many reasons and the kernel names none; the one that can be seen is added.
+  Error explain_refusal(Error error, const CgroupKey& key, const CgroupValue& value) const;
+
   Result<CgroupValue> read_one(const CgroupKey& key);
   Result<CgroupValue> read_pair(const CgroupKey& key);
   Result<void> write_text(const CgroupKey& key, const std::string& path, const std::string& text);
@@ -79,6 +83,21 @@ Result<CgroupValue> CgroupFs::Impl::read_pair(const CgroupKey& key) {
   const auto period = decode_period_v1(*period_text);
   if (!period) return wrap(period_path(key.path), period.error());
   return CgroupValue{CpuMax{*quota, *period}};
+}
+
+Error CgroupFs::Impl::explain_refusal(Error error,
+                                      const CgroupKey& key,
+                                      const CgroupValue& value) const {
+  const auto* want = std::get_if<CpuMax>(&value);
+  if (error.code != Errc::kInvalid || want == nullptr || !want->quota.bound()) return error;
+  const auto file = cgroup_file(roots, version, kBurstFile, key.path);
+  const auto text = read_file(file);
+  if (!text) return error;
+  const auto burst = parse_i64(trim(*text));
+  if (burst && *burst > want->quota.bound()->count()) {
+    error.context += fmt::format("; {} is {}, above the quota", file, *burst);
+  }
+  return error;
 }
 
 Result<void> CgroupFs::Impl::write_text(const CgroupKey& key,
@@ -152,8 +171,12 @@ Result<CgroupValue> CgroupFs::read(const CgroupKey& key) {
 
 Result<void> CgroupFs::write(const CgroupKey& key, const CgroupValue& value) {
   if (const auto ok = check_range(impl_->version, key, value); !ok) return ok;
-  if (impl_->is_pair(key)) return impl_->write_pair(key, std::get<CpuMax>(value));
-  return impl_->write_text(key, impl_->path_of(key), encode(impl_->version, key.file, value));
+  const auto done =
+      impl_->is_pair(key)
+          ? impl_->write_pair(key, std::get<CpuMax>(value))
+          : impl_->write_text(key, impl_->path_of(key), encode(impl_->version, key.file, value));
+  if (!done) return impl_->explain_refusal(done.error(), key, value);
+  return done;
 }
 
 Result<Inode> CgroupFs::inode(const CgroupPath& path) {

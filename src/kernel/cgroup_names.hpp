@@ -18,6 +18,8 @@ struct FileName {
 /// kCpuMax: the quota file on v1 (its period file is kPeriodFile).
 FileName file_name(CgroupFile file);
 inline constexpr std::string_view kPeriodFile = "cpu.cfs_period_us";
+/// Time a group may save up; the kernel refuses any quota below it.
+inline constexpr FileName kBurstFile{"cpu", "cpu.cfs_burst_us", "cpu.max.burst"};
 
 /// "<root>/<controller>/<path>" on v1, "<root>/<path>" on v2; no trailing slash.
 std::string cgroup_dir(const HostRoots& roots,

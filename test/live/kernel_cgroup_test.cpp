@@ -256,6 +256,23 @@ TEST_SUITE("live/kernel_cgroup") {
     CHECK(live.fs.read(child.key(CgroupFile::kCpuMax)).value() == CgroupValue{CpuMax{}});
   }
 
+  TEST_CASE("a quota below the group's burst is refused, and the message says why") {
+    Live live;
+    KOORDLET_SKIP_UNLESS(live.ready, kNoTree);
+    const auto file =
+        live.is_v1 ? fmt::format("{}/cpu/{}/cpu.cfs_burst_us", kRoots.cgroup, live.path.str())
+                   : fmt::format("{}/{}/cpu.max.burst", kRoots.cgroup, live.path.str());
+    KOORDLET_SKIP_UNLESS(std::filesystem::exists(file), "no CPU burst (before 5.14)");
+    REQUIRE(live.fs.write(live.key(CgroupFile::kCpuMax), cpu_max(80'000)).has_value());
+    REQUIRE(write_file(file, "50000").has_value());
+    const auto r = live.fs.write(live.key(CgroupFile::kCpuMax), cpu_max(40'000));
+    REQUIRE(r.has_error());
+    CHECK(r.error().code == Errc::kInvalid);
+    CHECK(r.error().context.ends_with(file + " is 50000, above the quota"));
+    CHECK(live.read(CgroupFile::kCpuMax) == CgroupValue{cpu_max(80'000)});
+    CHECK(live.fs.write(live.key(CgroupFile::kCpuMax), cpu_max(50'000)).has_value());
+  }
+
   TEST_CASE("v1: quota and period change together in an order that parent and child allow") {
     Live live;
     KOORDLET_SKIP_UNLESS(live.ready, kNoTree);
