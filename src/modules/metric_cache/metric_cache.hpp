@@ -1,8 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +16,13 @@ namespace koordlet {
 
 /// History. Everything LMDB happens on the storage thread; the loop never waits for it. A store
 /// that fails or is behind loses samples and counts them, decisions go on without history.
+/// All calls from the loop thread. `storage` and `clock` outlive the cache, jobs of the cache may
+/// outlive it.
+///
+/// Stored time = boot anchor + monotonic clock. The anchor is wall - monotonic, taken once at
+/// construction: a step of the wall clock does not reach stored time. Between runs it may: a store
+/// whose newest row is ahead by up to `ttl` moves the anchor at open(), so that time still rises
+/// (newest + 1 ms is now); rows that are further ahead came from a wrong clock and are dropped.
 class MetricCache {
  public:
   struct Config {
@@ -28,24 +33,34 @@ class MetricCache {
     std::size_t max_queued_batches = 64;  ///< beyond: the batch is dropped and counted
   };
   struct Stats {
+    /// dropped_batches: not open yet, or more than max_queued_batches waiting. errors: failed
+    /// batches, queries and expiries.
     std::uint64_t batches = 0, samples = 0, dropped_batches = 0, dropped_rows = 0, errors = 0;
     std::uint64_t used_bytes = 0, map_bytes = 0;
     std::string last_error;
-    std::string moved_aside;  ///< damaged store that was set aside at open, or empty
+    std::string moved_aside;  ///< damaged or foreign store that was set aside, or empty
     std::chrono::microseconds last_commit{0};
   };
 
   MetricCache(Config config, reactor::Worker& storage, const Clock& clock);
   ~MetricCache();
+  MetricCache(const MetricCache&) = delete;
+  MetricCache& operator=(const MetricCache&) = delete;
   /// Opens the environment on the storage thread. An error here is the caller's to judge (locked,
   /// not writable).
   boost::asio::awaitable<Result<void>> open();
-  /// Never blocks. The time of the batch is taken from the boot anchor + `now`.
+  /// Never blocks. The time of the batch is stored_time(now), or 1 ms after the batch before it
+  /// when that is later.
   void append(MonoTime now, std::vector<store::MetricSample> samples);
+  /// Queries see every batch appended before them. nullopt: no sample. kNotSupported: not open.
   boost::asio::awaitable<Result<std::optional<store::TimedValue>>> last(store::SeriesKey series);
+  /// Of the `window` that ends now; kRange when it is not above 0 s.
   boost::asio::awaitable<Result<std::optional<store::WindowAggregate>>> aggregate(
       store::SeriesKey series, std::chrono::seconds window);
-  /// Expiry each gc_interval until cancelled.
+  /// One round: drops what is past its ttl, and series without rows; gives free memory back to the
+  /// system. Returns the rows dropped.
+  boost::asio::awaitable<Result<std::size_t>> collect_garbage();
+  /// collect_garbage() each gc_interval until cancelled.
   boost::asio::awaitable<void> run();
   Stats stats() const;
   store::StoredTime stored_time(MonoTime t) const;

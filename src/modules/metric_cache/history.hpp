@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/lmdb_env.hpp"
+#include "store/metric_store.hpp"
+
+namespace koordlet {
+
+/// The storage thread's half of MetricCache: the environment, the store in it, and what to do when
+/// one of them is not usable. Plain calls, no threads of its own.
+class History {
+ public:
+  struct Options {
+    std::string folder;
+    std::uint64_t map_size = 0;
+    std::chrono::seconds ttl{3600};
+  };
+  explicit History(Options options) : options_{std::move(options)} {}
+
+  /// A damaged file and one of another format are set aside. Returns by how much stored time has to
+  /// run ahead of `now` so that it rises from the rows of earlier runs (the wall clock was stepped
+  /// back in between): 0 when it does anyway. Rows that are ahead by more than the ttl are dropped
+  /// instead, their clock was wrong.
+  Result<std::chrono::milliseconds> open(store::StoredTime now);
+  bool is_open() const { return store_ != nullptr; }
+  void close();
+
+  /// Stored at `at`, or 1 ms after the newest row when that is later. An environment that turns out
+  /// damaged is opened again, at most once a minute; this batch is lost.
+  Result<void> append(store::StoredTime at, std::vector<store::MetricSample> samples);
+  Result<std::optional<store::TimedValue>> last(const store::SeriesKey& series);
+  /// Samples of the last `window` before `now`; rows that were moved on by a millisecond are in.
+  Result<std::optional<store::WindowAggregate>> aggregate(const store::SeriesKey& series,
+                                                          store::StoredTime now,
+                                                          std::chrono::seconds window);
+  Result<std::size_t> expire(store::StoredTime now);
+
+  const std::string& moved_aside() const { return moved_aside_; }
+  std::uint64_t dropped_rows() const;  ///< over all opens
+  std::uint64_t used_bytes() const { return env_ ? env_->used_bytes() : 0; }
+  std::uint64_t map_bytes() const { return env_ ? env_->map_size() : 0; }
+
+ private:
+  Result<void> open_files();
+  /// Passes the error on; reopens when it says that the environment is done for.
+  Error judge(Error e);
+
+  Options options_;
+  std::optional<store::LmdbEnv> env_;
+  std::unique_ptr<store::MetricStore> store_;  // goes before env_
+  std::string moved_aside_;
+  std::uint64_t dropped_before_ = 0;
+  std::optional<store::StoredTime> reopened_at_;
+  store::StoredTime now_{0};  // newest time that any call has seen
+};
+
+}  // namespace koordlet
