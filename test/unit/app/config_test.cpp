@@ -1,0 +1,465 @@
+#include "app/config.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "app/commands.hpp"
+#include "app/setting.hpp"
+#include "kernel/fd.hpp"
+#include "policy/config_fields.hpp"
+#include "support/fake_tree.hpp"
+
+using namespace koordlet;
+using namespace koordlet::app;
+
+namespace {
+
+std::vector<std::string> faults_of(const std::string& text, const Overrides& overrides = {}) {
+  std::vector<std::string> out;
+  for (const auto& f : load_config_text(text, "k.toml", overrides).faults) {
+    out.push_back(to_string(f));
+  }
+  return out;
+}
+
+std::string only_fault(const std::string& text, const Overrides& overrides = {}) {
+  const auto all = faults_of(text, overrides);
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+std::string value_of(const LoadedConfig& loaded, const std::string& key) {
+  for (const auto& v : loaded.values) {
+    if (v.key == key) return v.value;
+  }
+  return "no such key";
+}
+std::string source_of(const LoadedConfig& loaded, const std::string& key) {
+  for (const auto& v : loaded.values) {
+    if (v.key == key) return v.source;
+  }
+  return "no such key";
+}
+
+constexpr const char* kFiveFaults =
+    "[qos]\n"
+    "interval = \"1 parsec\"\n"
+    "intervall = \"1s\"\n"
+    "[qos.pressure]\n"
+    "mid_percent = \"65\"\n"
+    "high_percent = 101\n"
+    "[colect]\n"
+    "interval = \"60s\"\n";
+
+}  // namespace
+
+TEST_SUITE("config") {
+  TEST_CASE("no file: the built-in values of the design") {
+    const auto reading = load_config("", {});
+    REQUIRE(reading.ok());
+    const Config& c = reading.loaded.config;
+    CHECK(c.collect.collect_interval == std::chrono::seconds{60});
+    CHECK(c.qos.interval == std::chrono::seconds{1});
+    CHECK(c.qos.fast_poll == std::chrono::milliseconds{100});
+    CHECK(c.qos.on_shutdown == OnShutdown::kRestore);
+    CHECK(c.qos.policy.pressure_profile);
+    CHECK(c.qos.policy.node_stale_seconds == 3);
+    CHECK(c.qos.policy.pressure.mid_percent == 65);
+    CHECK(c.qos.policy.pressure.high_percent == 80);
+    CHECK(c.qos.policy.identity.be_shares == 20);
+    CHECK_FALSE(c.qos.policy.suppress.min_percent.has_value());
+    CHECK(c.executor.batch_size == 100);
+    CHECK_FALSE(c.executor.dry_run);
+    CHECK(c.store.folder == "/var/lib/koordlet");
+    CHECK(c.store.metrics.ttl == std::chrono::seconds{3600});
+    CHECK(c.store.metrics.gc_interval == std::chrono::minutes{30});
+    CHECK(c.status.listen == "127.0.0.1:6060");
+    CHECK(c.status.metrics_listen == "127.0.0.1:9316");
+    CHECK(c.host.cgroup == "/sys/fs/cgroup");
+    for (const auto& v : reading.loaded.values) CHECK(v.source == "built-in");
+  }
+
+  // KOORDLET_WRITE_GENERATED=1 writes the file anew after a key was changed.
+  TEST_CASE("the checked-in file is the generated one, names every key, and equals the defaults") {
+    const std::string file = std::string{KOORDLET_SOURCE_DIR} + "/config/koordlet.toml";
+    if (std::getenv("KOORDLET_WRITE_GENERATED") != nullptr) std::ofstream{file} << default_toml();
+    const auto text = kernel::read_file(file);
+    REQUIRE(text.has_value());
+    CHECK(*text == default_toml());
+    const auto from_file = load_config_text(*text, "koordlet.toml", {});
+    REQUIRE(from_file.ok());
+    const auto built_in = load_config("", {});
+    REQUIRE(from_file.loaded.values.size() == settings().size());
+    for (std::size_t i = 0; i < settings().size(); ++i) {
+      CHECK(from_file.loaded.values[i].key == settings()[i].key);
+      CHECK(from_file.loaded.values[i].value == built_in.loaded.values[i].value);
+      CHECK(from_file.loaded.values[i].source == "toml");
+    }
+  }
+
+  TEST_CASE("every key has a unique name, a description, and a default within its own range") {
+    std::set<std::string> names;
+    std::set<std::string> flags;
+    for (const auto& s : settings()) {
+      CAPTURE(s.key);
+      CHECK(names.insert(s.key).second);
+      CHECK_FALSE(s.about.empty());
+      CHECK_FALSE(range_text(s).empty());
+      const auto text = format_value(s, s.get(Config{}));
+      const auto back = convert_text(s, text);
+      REQUIRE(back.has_value());
+      CHECK(*back == s.get(Config{}));
+      if (!s.flag.empty()) CHECK(flags.insert(s.flag).second);
+    }
+    CHECK(flags ==
+          std::set<std::string>{
+              "metric-cache-ttl", "gc-interval", "collect-interval", "qos-interval", "batch-size"});
+  }
+
+  TEST_CASE("set and get of a key meet the same member") {
+    for (const auto& s : settings()) {
+      CAPTURE(s.key);
+      Config c;
+      SettingValue other = s.get(c);
+      if (auto* flag = std::get_if<bool>(&other)) {
+        *flag = !*flag;
+      } else if (s.type == SettingType::kOptionalInteger) {
+        other = s.max;
+      } else if (auto* n = std::get_if<std::int64_t>(&other)) {
+        *n = *n == s.max ? s.min : s.max;
+      } else if (s.type == SettingType::kEnum) {
+        other = s.choices.back();
+      } else {
+        other = std::string{"/elsewhere"};
+      }
+      s.set(c, other);
+      CHECK(s.get(c) == other);
+      for (const auto& rest : settings()) {
+        if (rest.key != s.key) CHECK(rest.get(c) == rest.get(Config{}));
+      }
+    }
+  }
+
+  TEST_CASE("five faults: five lines with file, line, key, value and what was expected") {
+    const auto all = faults_of(kFiveFaults);
+    REQUIRE(all.size() == 5);
+    CHECK(all[0] ==
+          "k.toml:2: qos.interval: \"1 parsec\": expected a duration from 1s to 1m, such as "
+          "\"500ms\"");
+    CHECK(all[1] ==
+          "k.toml:3: qos.intervall: \"1s\": expected a known key; did you mean qos.interval?");
+    CHECK(all[2] ==
+          "k.toml:5: qos.pressure.mid_percent: \"65\": expected a whole number from 1 to 99");
+    CHECK(all[3] ==
+          "k.toml:6: qos.pressure.high_percent: 101: expected a whole number from 2 to 100");
+    CHECK(all[4] ==
+          "k.toml:7: colect: unknown section: expected a known section; did you mean collect?");
+  }
+
+  TEST_CASE("check-config of five faults: five lines on stderr, nothing on stdout, exit 1") {
+    const test::FakeTree tree{{"bad.toml", kFiveFaults}};
+    CommandLine command;
+    command.verb = Verb::kCheckConfig;
+    command.config_file = tree.path("bad.toml");
+    const auto out = run_command(command);
+    CHECK(out.exit_code == 1);
+    CHECK(out.out.empty());
+    CHECK(std::count(out.err.begin(), out.err.end(), '\n') == 5);
+    CHECK(out.err.find(tree.path("bad.toml") + ":2: qos.interval: ") == 0);
+  }
+
+  TEST_CASE("check-config of a good file says so") {
+    const test::FakeTree tree{{"good.toml", "[qos]\ninterval = \"2s\"\n"}};
+    CommandLine command;
+    command.verb = Verb::kCheckConfig;
+    command.config_file = tree.path("good.toml");
+    const auto out = run_command(command);
+    CHECK(out.exit_code == 0);
+    CHECK(out.out == tree.path("good.toml") + ": ok\n");
+    CHECK(out.err.empty());
+  }
+
+  TEST_CASE("a file that is not there is one fault that names it") {
+    const auto reading = load_config("/nonexistent/koordlet.toml", {});
+    REQUIRE(reading.faults.size() == 1);
+    const auto text = to_string(reading.faults.front());
+    CHECK(text.starts_with("/nonexistent/koordlet.toml: open: No such file"));
+    CHECK(fault_exit_code(reading.faults) == 1);
+  }
+
+  TEST_CASE("a section that stands twice is a fault, and the rest of the file is still checked") {
+    const auto all = faults_of(
+        "[qos]\ninterval = \"2s\"\n[log]\nlevel = \"loud\"\n[qos]\nfast_poll = \"90m\"\n"
+        "[store]\nfolder = \"here\"\n");
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].starts_with("k.toml:4: log.level: \"loud\": expected \"debug\", \"info\""));
+    CHECK(all[1].starts_with("k.toml:5: syntax: [qos]: expected valid TOML: "));
+    CHECK(all[2] == "k.toml:8: store.folder: \"here\": expected an absolute path");
+  }
+
+  TEST_CASE("a key that stands twice, and a line that is no TOML") {
+    const auto all = faults_of(
+        "[log]\njson = true\njson = false\n[qos]\ninterval = 2 s\nprofile = \"mission\"\n");
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].starts_with("k.toml:3: syntax: json = false: "));
+    CHECK(all[1].starts_with("k.toml:5: syntax: interval = 2 s: "));
+    CHECK(all[2].starts_with("k.toml:6: qos.profile: \"mission\": expected \"pressure\" or"));
+  }
+
+  TEST_CASE("values of a wrong type") {
+    const char* const table[][2] = {
+        {"[executor]\ndry_run = \"yes\"\n", "expected true or false"},
+        {"[executor]\ndry_run = 1\n", "expected true or false"},
+        {"[executor]\nbatch_size = 1.5\n", "expected a whole number"},
+        {"[executor]\nbatch_size = true\n", "expected a whole number"},
+        {"[executor]\nbatch_size = [1]\n", "an array: expected a whole number"},
+        {"[executor.batch_size]\nx = 1\n", "a table: expected a whole number"},
+        {"[qos]\ninterval = 1\n", "expected a duration"},
+        {"[qos]\ninterval = 1979-05-27\n", "a date or time: expected a duration"},
+        {"[store]\nstate_map_size = 67108864\n", "expected a size"},
+        {"[store]\nfolder = 5\n", "expected an absolute path"},
+        {"qos = 3\n", "qos: 3: expected a section [qos]"},
+        {"[[qos]]\ninterval = \"1s\"\n", "qos: an array: expected a section [qos]"},
+        {"interval = \"1s\"\n", "expected a known key"},
+    };
+    for (const auto& row : table) {
+      CAPTURE(row[0]);
+      CHECK(only_fault(row[0]).find(row[1]) != std::string::npos);
+    }
+  }
+
+  TEST_CASE("bounds are inclusive; one beyond is refused") {
+    struct Row {
+      const char* key;
+      const char* text;
+      bool ok;
+    };
+    const Row table[] = {
+        {"collect.interval", "10s", true},
+        {"collect.interval", "9s", false},
+        {"collect.interval", "600s", true},
+        {"collect.interval", "601s", false},
+        {"collect.interval", "10500ms", false},
+        {"qos.interval", "1s", true},
+        {"qos.interval", "999ms", false},
+        {"qos.interval", "60s", true},
+        {"qos.interval", "61s", false},
+        {"executor.batch_size", "1", true},
+        {"executor.batch_size", "0", false},
+        {"executor.batch_size", "-1", false},
+        {"executor.batch_size", "1e3", false},
+        {"qos.identity.be_shares", "2", true},
+        {"qos.identity.be_shares", "1", false},
+        {"qos.identity.be_shares", "262144", true},
+        {"qos.identity.be_shares", "262145", false},
+        {"qos.pressure.min_quota_us", "999", false},
+        {"store.metrics_map_size", "16MiB", true},
+        {"store.metrics_map_size", "15MiB", false},
+        {"qos.suppress.min_percent", "none", true},
+        {"qos.suppress.min_percent", "0", true},
+        {"qos.suppress.min_percent", "101", false},
+        {"qos.suppress.threshold_percent", "none", false},
+    };
+    for (const auto& row : table) {
+      CAPTURE(row.key);
+      CAPTURE(row.text);
+      const Setting* s = find_setting(row.key);
+      REQUIRE(s != nullptr);
+      CHECK(convert_text(*s, row.text).has_value() == row.ok);
+    }
+  }
+
+  TEST_CASE("durations: units, sums, and what is refused") {
+    CHECK(parse_duration_ms("1s").value() == 1000);
+    CHECK(parse_duration_ms("500ms").value() == 500);
+    CHECK(parse_duration_ms("1h30m").value() == 5'400'000);
+    CHECK(parse_duration_ms("0s").value() == 0);
+    for (const char* bad : {"",
+                            "5",
+                            "s",
+                            "1 s",
+                            "1sec",
+                            "10min",
+                            "1d",
+                            "-1s",
+                            "1.5s",
+                            "1s ",
+                            "9223372036854775807h",
+                            "99999999999999999999s"}) {
+      CAPTURE(bad);
+      CHECK(parse_duration_ms(bad).has_error());
+    }
+    CHECK(format_duration_ms(1500) == "1500ms");
+    CHECK(format_duration_ms(90'000) == "90s");
+    CHECK(format_duration_ms(3'600'000) == "1h");
+    CHECK(format_duration_ms(0) == "0s");
+  }
+
+  TEST_CASE("sizes: units and what is refused") {
+    CHECK(parse_size("64MiB").value() == 64 * 1024 * 1024);
+    CHECK(parse_size("512B").value() == 512);
+    for (const char* bad : {"", "64", "64MB", "64M", "MiB", "1GiB1MiB", "9999999999TiB", "-1MiB"}) {
+      CAPTURE(bad);
+      CHECK(parse_size(bad).has_error());
+    }
+    CHECK(format_size(1536) == "1536B");
+    CHECK(format_size(256ll << 20) == "256MiB");
+  }
+
+  TEST_CASE("precedence: command line over TOML over built-in, and the source of each value") {
+    const auto reading =
+        load_config_text("[executor]\nbatch_size = 50\ndry_run = true\n",
+                         "k.toml",
+                         {{"executor.batch_size", "7"}, {"executor.batch_size", "8"}});
+    REQUIRE(reading.ok());
+    const auto& loaded = reading.loaded;
+    CHECK(loaded.config.executor.batch_size == 8);
+    CHECK(loaded.config.executor.dry_run);
+    CHECK(value_of(loaded, "executor.batch_size") == "8");
+    CHECK(source_of(loaded, "executor.batch_size") == "command line");
+    CHECK(source_of(loaded, "executor.dry_run") == "toml");
+    CHECK(source_of(loaded, "qos.interval") == "built-in");
+    CHECK(value_of(loaded, "qos.interval") == "1s");
+  }
+
+  TEST_CASE("--set of an unknown key and of a bad value") {
+    CHECK(only_fault("", {{"qos.nothing", "1"}}) ==
+          "command line: qos.nothing: 1: expected a known key");
+    CHECK(only_fault("", {{"executor.batch_size", "many"}}) ==
+          "command line: executor.batch_size: many: expected a whole number from 1 to 10000");
+    CHECK(fault_exit_code(load_config("", {{"qos.nothing", "1"}}).faults) == 2);
+  }
+
+  TEST_CASE("a bad value keeps the value before it") {
+    const auto reading =
+        load_config_text("[executor]\nbatch_size = 50\n", "k.toml", {{"executor.batch_size", "0"}});
+    CHECK_FALSE(reading.ok());
+    CHECK(reading.loaded.config.executor.batch_size == 50);
+    CHECK(source_of(reading.loaded, "executor.batch_size") == "toml");
+  }
+
+  TEST_CASE("rules over two keys name the key, its value and the line") {
+    CHECK(only_fault("[executor]\nretry_first = \"10s\"\nretry_max = \"1s\"\n") ==
+          "k.toml:3: executor.retry_max: 1s: expected at least executor.retry_first (10s)");
+    CHECK(only_fault("[qos]\ninterval = \"5s\"\nnode_stale = \"5s\"\n") ==
+          "k.toml:3: qos.node_stale: 5s: expected more than qos.interval (5s)");
+    CHECK(only_fault("[metrics]\nlisten = \"127.0.0.1:6060\"\n") ==
+          "k.toml:2: metrics.listen: 127.0.0.1:6060: expected another address than status.listen");
+  }
+
+  TEST_CASE("the policy's own rules name the key with its line") {
+    CHECK(only_fault("[qos.pressure]\nhigh_percent = 80\nmid_percent = 80\n") ==
+          "k.toml:3: qos.pressure.mid_percent: 80: expected less than qos.pressure.high_percent "
+          "(80)");
+    CHECK(only_fault("[qos.pressure]\n\nhigh_percent = 60\n") ==
+          "k.toml:3: qos.pressure.mid_percent: 65: expected less than qos.pressure.high_percent "
+          "(60)");
+    CHECK(only_fault("", {{"qos.pressure.factor_mid_permille", "200"}}) ==
+          "command line: qos.pressure.factor_high_permille: 300: expected at most "
+          "qos.pressure.factor_mid_permille (200)");
+  }
+
+  TEST_CASE("a refused value is one fault: no rule is checked against the default in its place") {
+    CHECK(only_fault("[qos.pressure]\nmid_percent = 90\nhigh_percent = 101\n")
+              .starts_with("k.toml:3: qos.pressure.high_percent: 101: "));
+  }
+
+  TEST_CASE("the pressure keys have the ranges that NodeSLO has") {
+    for (const auto& field : policy::kPressureFields) {
+      CAPTURE(field.toml);
+      const Setting* s = find_setting("qos.pressure." + std::string{field.toml});
+      REQUIRE(s != nullptr);
+      CHECK(s->min == field.low);
+      CHECK(s->max == field.high);
+    }
+  }
+
+  TEST_CASE("a longer tick alone makes node signals stale later, not at once") {
+    const auto reading = load_config("", {{"qos.interval", "5s"}});
+    REQUIRE(reading.ok());
+    CHECK(reading.loaded.config.qos.policy.node_stale_seconds == 15);
+    CHECK(value_of(reading.loaded, "qos.node_stale") == "15s");
+  }
+
+  TEST_CASE("sources that this version does not offer are named as such") {
+    CHECK(only_fault("[states]\nsource = \"kubernetes\"\n") ==
+          "k.toml:2: states.source: \"kubernetes\": expected \"files\" (\"kubernetes\" is not "
+          "available in this version)");
+    CHECK(only_fault("[states]\nsource = \"etcd\"\n") ==
+          "k.toml:2: states.source: \"etcd\": expected \"files\"");
+  }
+
+  TEST_CASE("listeners stay on loopback") {
+    for (const char* good : {"", "127.0.0.1:0", "127.0.0.2:80", "[::1]:6060"}) {
+      CAPTURE(good);
+      CHECK(convert_text(*find_setting("status.listen"), good).has_value());
+    }
+    for (const char* bad : {"0.0.0.0:6060",
+                            ":6060",
+                            "6060",
+                            "127.0.0.1",
+                            "127.0.0.1:65536",
+                            "::1:6060",
+                            "localhost:6060",
+                            "127.0.0.1:x",
+                            "10.0.0.1:6060"}) {
+      CAPTURE(bad);
+      CHECK(convert_text(*find_setting("status.listen"), bad).has_error());
+    }
+  }
+
+  TEST_CASE("paths are absolute, without '..', and a socket path fits the kernel") {
+    const Setting& folder = *find_setting("store.folder");
+    CHECK(convert_text(folder, "/data/koordlet").has_value());
+    for (const char* bad : {"", "data", "../x", "/a/../b", "/a\nb"}) {
+      CAPTURE(bad);
+      CHECK(convert_text(folder, bad).has_error());
+    }
+    const Setting& socket = *find_setting("status.socket");
+    CHECK(convert_text(socket, "/" + std::string(106, 's')).has_value());
+    CHECK(convert_text(socket, "/" + std::string(107, 's')).has_error());
+  }
+
+  TEST_CASE("outside text in a fault is cut and has no control characters") {
+    const auto text =
+        only_fault("[store]\nfolder = \"\\u001b[31m" + std::string(500, 'x') + "\"\n");
+    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK(text.size() < 250);
+  }
+
+  TEST_CASE("text that is no TOML at all ends, with faults") {
+    for (const std::string& bad : {std::string(2000, '['),
+                                   std::string("\"\"\"\nnever closed"),
+                                   std::string("\xff\xfe\x00", 3),
+                                   std::string("a = [\n[\n[\n")}) {
+      CHECK_FALSE(load_config_text(bad, "k.toml", {}).ok());
+    }
+  }
+
+  TEST_CASE("the folders of the two environments follow from store.folder") {
+    Config c;
+    c.store.folder = "/data";
+    c.store.state_map_size = 8 << 20;
+    CHECK(state_env_options(c).folder == "/data/state");
+    CHECK(state_env_options(c).map_size == 8 << 20);
+    CHECK(metric_cache_config(c).folder == "/data/metrics");
+  }
+
+  TEST_CASE("the table of docs/tune.md is the generated one") {
+    const std::string file = std::string{KOORDLET_SOURCE_DIR} + "/docs/tune.md";
+    auto text = kernel::read_file(file);
+    REQUIRE(text.has_value());
+    if (std::getenv("KOORDLET_WRITE_GENERATED") != nullptr) {
+      const auto begin = text->find("### [");
+      const auto end = text->find("\n## ", begin);
+      REQUIRE(end != std::string::npos);
+      text->replace(begin, end - begin, settings_markdown());
+      std::ofstream{file} << *text;
+    }
+    CHECK(text->find(settings_markdown()) != std::string::npos);
+  }
+}
