@@ -62,12 +62,12 @@ std::vector<Outcome> all_pending(const DesiredTable& desired, const char* why) {
 /// A v1 quota also counts against children that were removed a moment ago, until the kernel has
 /// freed them: a shrink that fails although it fits the parent is right soon.
 bool may_be_dying_child(const Step& step,
-                        const Change& change,
+                        const executor::ChangeRef& change,
                         const std::optional<CgroupValue>& parent) {
-  if (step.pass != 2 || change.key.file != CgroupFile::kCpuMax) return false;
+  if (step.pass != 2 || change.key->file != CgroupFile::kCpuMax) return false;
   if (!parent) return true;
-  return executor::compare_bandwidth(std::get<CpuMax>(change.desired), std::get<CpuMax>(*parent)) <=
-         0;
+  return executor::compare_bandwidth(std::get<CpuMax>(*change.desired),
+                                     std::get<CpuMax>(*parent)) <= 0;
 }
 
 constexpr const char* kGivenBack = "everything was given back meanwhile";
@@ -151,13 +151,14 @@ asio::awaitable<bool> ResourceExecutor::Impl::write_all(const std::vector<Step>&
   for (const auto& step : steps) {
     if (slice.due(false)) {
       co_await asio::post(asio::use_awaitable);
+      if (restores != restores_before) co_return false;
       slice.restart();
     }
     if (step.pass != pass) {
       pass = step.pass;
       co_await commit_intents(steps, true, batch);
+      if (restores != restores_before) co_return false;
     }
-    if (restores != restores_before) co_return false;
     if (batch.items[step.change].ended || held_back(step, batch)) continue;
     write_step(step, batch);
     static_cast<void>(slice.due(true));
@@ -169,13 +170,13 @@ asio::awaitable<bool> ResourceExecutor::Impl::write_all(const std::vector<Step>&
 bool ResourceExecutor::Impl::held_back(const Step& step, Batch& batch) {
   const auto& change = batch.changes[step.change];
   if (step.pass != 2 || batch.failed.empty()) return false;
-  if (!executor::shrink_depends_on_children(cgroups.version(), change.key.file)) return false;
+  if (!executor::shrink_depends_on_children(cgroups.version(), change.key->file)) return false;
   for (const auto& child : batch.failed) {
-    if (child.file != change.key.file || !change.key.path.is_ancestor_of(child.path)) continue;
+    if (child.file != change.key->file || !change.key->path.is_ancestor_of(child.path)) continue;
     auto& item = batch.items[step.change];
     auto& outcome = batch.outcomes[item.outcome];
     outcome.kind = OutcomeKind::kPending;
-    outcome.error = fmt::format("{}: waits for {}", cgroups.file(change.key), to_string(child));
+    outcome.error = fmt::format("{}: waits for {}", cgroups.file(*change.key), to_string(child));
     item.ended = true;
     item.state->last = outcome;
     return true;
@@ -188,13 +189,13 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
   auto& item = batch.items[step.change];
   auto& state = *item.state;
   auto value = executor::step_value(step, change);
-  auto done = cgroups.write(change.key, value);
+  auto done = cgroups.write(*change.key, value);
   if (!done && done.error().code == Errc::kBusy && item.release) {
     // The kernel does not empty the cpuset of a populated cgroup; its widest list means the same.
-    const auto widest = executor::widest_cpuset(cgroups, change.key, value);
+    const auto widest = executor::widest_cpuset(cgroups, *change.key, value);
     if (widest) {
       value = *widest;
-      done = cgroups.write(change.key, value);
+      done = cgroups.write(*change.key, value);
     }
   }
   if (!done) {
@@ -202,7 +203,7 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
     return;
   }
   ++counters.writes;
-  state.written = executor::as_read_back(cgroups.version(), change.key.file, value);
+  state.written = executor::as_read_back(cgroups.version(), change.key->file, value);
   state.kernel = *state.written;
   if (step.merged) return;
   state.block.reset();
@@ -212,7 +213,7 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
   state.last = outcome;
   if (item.release) {
     ++counters.restored;
-    batch.drop.push_back(change.key);
+    batch.drop.push_back(*change.key);
   }
 }
 
@@ -223,16 +224,16 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
   auto& outcome = batch.outcomes[item.outcome];
   item.ended = true;
   outcome.error = error.context;
-  auto why = executor::classify_failure(cgroups.version(), change.key.file, error.code);
-  if (why == Failure::kGone && cgroups.inode(change.key.path)) why = Failure::kUnsupported;
+  auto why = executor::classify_failure(cgroups.version(), change.key->file, error.code);
+  if (why == Failure::kGone && cgroups.inode(change.key->path)) why = Failure::kUnsupported;
   if (why == Failure::kGone) {
     outcome.kind = OutcomeKind::kGone;
     outcome.error.clear();
     ++counters.gone;
-    batch.drop.push_back(change.key);
+    batch.drop.push_back(*change.key);
     return;
   }
-  batch.failed.push_back(change.key);
+  batch.failed.push_back(*change.key);
   const int attempts = state.block && state.block->why == why ? state.block->attempts + 1 : 1;
   executor::Block block;
   block.why = why;
@@ -251,7 +252,7 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
       ++counters.unsupported;
       break;
     default: {
-      const auto parent = cgroups.read({change.key.path.parent(), change.key.file});
+      const auto parent = cgroups.read({change.key->path.parent(), change.key->file});
       if (parent) block.parent = *parent;
       if (!may_be_dying_child(step, change, block.parent)) {
         block.until = batch.now + kRefusedRetry;

@@ -195,6 +195,7 @@ void ResourceExecutor::Impl::examine(const CgroupKey& key, const Desired& want, 
     state.row_ok = false;
   }
   const bool idle = weight_is_idle(key, *current);
+  state.kernel = idle ? *current : state.kernel;
   if (idle && idle_stays(key.path, batch)) {  // the kernel takes no weight now
     ++counters.unchanged;
     return;
@@ -203,7 +204,7 @@ void ResourceExecutor::Impl::examine(const CgroupKey& key, const Desired& want, 
     if (outcome.kind != OutcomeKind::kUnchanged) state.last = outcome;
     return;
   }
-  batch.changes.push_back({key, *current, want.value, want.order});
+  batch.changes.push_back({&found->first, &state.kernel, &want.value, want.order});
   batch.items.push_back({&state, index, false, false});
 }
 
@@ -270,7 +271,7 @@ void ResourceExecutor::Impl::release(const CgroupKey& key, KeyState& state, Batc
     state.last = outcome;
     return;
   }
-  batch.changes.push_back({key, *current, state.original, state.order});
+  batch.changes.push_back({&key, &state.kernel, &state.original, state.order});
   batch.items.push_back({&state, index, true, false});
 }
 

@@ -24,7 +24,7 @@ struct ExecutorBatch {
   MonoTime now;
   std::uint64_t number = 0;
   std::vector<Outcome> outcomes;
-  std::vector<Change> changes;
+  std::vector<executor::ChangeRef> changes;  ///< into the states and the desired table
   std::vector<Item> items;
   std::vector<CgroupKey> drop;    ///< states that end with the batch
   std::vector<CgroupKey> failed;  ///< what could not be written: its ancestors do not shrink

@@ -65,9 +65,9 @@ boost::asio::awaitable<void> ResourceExecutor::Impl::commit_intents(const std::v
     // A crash around the write-back leaves ours or the original: the row already says both.
     if (item.release && !first_of_two) continue;
     const auto value = executor::as_read_back(
-        cgroups.version(), change.key.file, executor::step_value(step, change));
+        cgroups.version(), change.key->file, executor::step_value(step, change));
     Intent intent{item.state, written_text(*item.state), to_string(value)};
-    if (!row_covers(*item.state, intent)) add(change.key, std::move(intent));
+    if (!row_covers(*item.state, intent)) add(*change.key, std::move(intent));
   }
   if (rows.empty()) co_return;
 

@@ -20,23 +20,23 @@ Direction cpuset_direction(CgroupVersion version, const CpuSet& from, const CpuS
   return from.is_subset_of(to) ? Direction::kGrow : Direction::kMove;
 }
 
-Direction direction(CgroupVersion version, const Change& change) {
-  if (change.current == change.desired) return Direction::kNone;
-  switch (change.key.file) {
+Direction direction(CgroupVersion version, const ChangeRef& change) {
+  if (*change.current == *change.desired) return Direction::kNone;
+  switch (change.key->file) {
     case CgroupFile::kCpuMax:
       if (version == CgroupVersion::kV2) return Direction::kGrow;  // no rule: all in one pass
-      return compare_bandwidth(std::get<CpuMax>(change.desired), std::get<CpuMax>(change.current)) <
-                     0
+      return compare_bandwidth(std::get<CpuMax>(*change.desired),
+                               std::get<CpuMax>(*change.current)) < 0
                  ? Direction::kShrink
                  : Direction::kGrow;
     case CgroupFile::kCpuset:
       return cpuset_direction(
-          version, std::get<CpuSet>(change.current), std::get<CpuSet>(change.desired));
+          version, std::get<CpuSet>(*change.current), std::get<CpuSet>(*change.desired));
     case CgroupFile::kMemoryMin:
     case CgroupFile::kMemoryLow:
     case CgroupFile::kMemoryHigh:
     case CgroupFile::kMemoryMax:
-      return std::get<MemoryBound>(change.desired) < std::get<MemoryBound>(change.current)
+      return std::get<MemoryBound>(*change.desired) < std::get<MemoryBound>(*change.current)
                  ? Direction::kShrink
                  : Direction::kGrow;
     case CgroupFile::kCpuWeight:
@@ -49,44 +49,44 @@ Direction direction(CgroupVersion version, const Change& change) {
 
 /// Within one cgroup: bandwidth first (it protects most), and the weight outside of idle, where the
 /// kernel refuses it: idle 0 before the weight, idle 1 after it.
-int file_rank(const Change& change) {
+int file_rank(const ChangeRef& change) {
   constexpr int kWeightRank = 10;
-  switch (change.key.file) {
+  switch (change.key->file) {
     case CgroupFile::kCpuMax:
       return 0;
     case CgroupFile::kCpuWeight:
       return kWeightRank;
     case CgroupFile::kCpuIdle:
-      return std::get<Number>(change.desired).v == 0 ? kWeightRank - 1 : kWeightRank + 1;
+      return std::get<Number>(*change.desired).v == 0 ? kWeightRank - 1 : kWeightRank + 1;
     default:
-      return 1 + static_cast<int>(change.key.file);
+      return 1 + static_cast<int>(change.key->file);
   }
 }
 
 /// v1 bandwidth: which shrinks may lead the batch, so that the cap of a class bites before those of
 /// its pods. A parent may when no changed descendant holds more now than the parent will have.
-std::vector<bool> leading_shrinks(const std::vector<Change>& changes,
+std::vector<bool> leading_shrinks(const std::vector<ChangeRef>& changes,
                                   const std::vector<Direction>& directions) {
   std::vector<bool> leads(changes.size(), false);
   std::unordered_map<std::string_view, std::size_t> shrinking;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (changes[i].key.file == CgroupFile::kCpuMax && directions[i] == Direction::kShrink) {
-      shrinking.emplace(changes[i].key.path.str(), i);
+    if (changes[i].key->file == CgroupFile::kCpuMax && directions[i] == Direction::kShrink) {
+      shrinking.emplace(changes[i].key->path.str(), i);
     }
   }
   if (shrinking.empty()) return leads;
   std::vector<bool> bound(changes.size(), false);
   for (const auto& child : changes) {
-    if (child.key.file != CgroupFile::kCpuMax) continue;
-    const auto& current = std::get<CpuMax>(child.current);
-    std::string_view path = child.key.path.str();
+    if (child.key->file != CgroupFile::kCpuMax) continue;
+    const auto& current = std::get<CpuMax>(*child.current);
+    std::string_view path = child.key->path.str();
     for (auto slash = path.rfind('/'); slash != std::string_view::npos; slash = path.rfind('/')) {
       path = path.substr(0, slash);
       const auto parent = shrinking.find(path);
       if (parent == shrinking.end()) continue;
       leads[parent->second] = true;
       // An unlimited child follows its parent and never stands in the way.
-      const auto& target = std::get<CpuMax>(changes[parent->second].desired);
+      const auto& target = std::get<CpuMax>(*changes[parent->second].desired);
       if (!current.quota.is_unlimited() && compare_bandwidth(current, target) > 0) {
         bound[parent->second] = true;
       }
@@ -103,7 +103,7 @@ struct Placed {
   int rank = 0;
 };
 
-auto sort_key(const Placed& p, const Change& change) {
+auto sort_key(const Placed& p, const ChangeRef& change) {
   const int first = p.by_order ? change.order : p.depth;
   const int second = p.by_order ? p.depth : change.order;
   // Bandwidth of v2 leads the pass; pass 2 runs from the leaves up.
@@ -111,7 +111,7 @@ auto sort_key(const Placed& p, const Change& change) {
                          !p.by_order,
                          p.step.pass == 2 ? -first : first,
                          second,
-                         std::string_view{change.key.path.str()},
+                         std::string_view{change.key->path.str()},
                          p.rank);
 }
 
@@ -126,7 +126,7 @@ int compare_bandwidth(const CpuMax& a, const CpuMax& b) {
   return left < right ? -1 : static_cast<int>(left > right);
 }
 
-std::vector<Step> plan_steps(CgroupVersion version, const std::vector<Change>& changes) {
+std::vector<Step> plan_steps(CgroupVersion version, const std::vector<ChangeRef>& changes) {
   std::vector<Direction> directions;
   directions.reserve(changes.size());
   for (const auto& c : changes) directions.push_back(direction(version, c));
@@ -137,11 +137,11 @@ std::vector<Step> plan_steps(CgroupVersion version, const std::vector<Change>& c
   placed.reserve(changes.size());
   for (std::uint32_t i = 0; i < changes.size(); ++i) {
     const auto& change = changes[i];
-    const bool bandwidth = change.key.file == CgroupFile::kCpuMax;
+    const bool bandwidth = change.key->file == CgroupFile::kCpuMax;
     Placed p;
     p.step.change = i;
     p.by_order = bandwidth && version == CgroupVersion::kV2;
-    p.depth = change.key.path.depth();
+    p.depth = change.key->path.depth();
     p.rank = file_rank(change);
     switch (directions[i]) {
       case Direction::kNone:
@@ -169,9 +169,9 @@ std::vector<Step> plan_steps(CgroupVersion version, const std::vector<Change>& c
   return out;
 }
 
-CgroupValue step_value(const Step& step, const Change& change) {
-  if (!step.merged) return change.desired;
-  return std::get<CpuSet>(change.current) | std::get<CpuSet>(change.desired);
+CgroupValue step_value(const Step& step, const ChangeRef& change) {
+  if (!step.merged) return *change.desired;
+  return std::get<CpuSet>(*change.current) | std::get<CpuSet>(*change.desired);
 }
 
 bool shrink_depends_on_children(CgroupVersion version, CgroupFile file) {
@@ -184,10 +184,13 @@ bool shrink_depends_on_children(CgroupVersion version, CgroupFile file) {
 namespace koordlet {
 
 std::vector<PlannedWrite> plan_writes(CgroupVersion version, std::vector<Change> changes) {
+  std::vector<executor::ChangeRef> refs;
+  refs.reserve(changes.size());
+  for (const auto& c : changes) refs.push_back({&c.key, &c.current, &c.desired, c.order});
   std::vector<PlannedWrite> out;
-  for (const auto& step : executor::plan_steps(version, changes)) {
-    const auto& change = changes[step.change];
-    out.push_back({change.key, executor::step_value(step, change), step.pass});
+  for (const auto& step : executor::plan_steps(version, refs)) {
+    const auto& change = refs[step.change];
+    out.push_back({*change.key, executor::step_value(step, change), step.pass});
   }
   return out;
 }

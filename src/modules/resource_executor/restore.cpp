@@ -62,14 +62,14 @@ Result<void> write_back(kernel::Cgroups& cgroups, const CgroupKey& key, const Cg
 
 /// One round over what is still to do; what fails stays in `open`.
 void write_round(kernel::Cgroups& cgroups,
-                 const std::vector<Change>& changes,
+                 const std::vector<ChangeRef>& changes,
                  std::vector<Outcome*>& outcomes,
                  std::vector<bool>& open) {
   for (const auto& step : plan_steps(cgroups.version(), changes)) {
     if (!open[step.change]) continue;
     const auto& change = changes[step.change];
     auto& outcome = *outcomes[step.change];
-    const auto done = write_back(cgroups, change.key, step_value(step, change));
+    const auto done = write_back(cgroups, *change.key, step_value(step, change));
     if (done) {
       if (step.merged) continue;
       outcome.kind = OutcomeKind::kWritten;
@@ -77,7 +77,7 @@ void write_round(kernel::Cgroups& cgroups,
       open[step.change] = false;
       continue;
     }
-    outcome.kind = failed_kind(cgroups.version(), change.key.file, done.error().code);
+    outcome.kind = failed_kind(cgroups.version(), change.key->file, done.error().code);
     outcome.error = outcome.kind == OutcomeKind::kGone ? std::string{} : done.error().context;
     if (outcome.kind == OutcomeKind::kGone) open[step.change] = false;
   }
@@ -94,18 +94,19 @@ std::vector<Outcome> restore_files(kernel::Cgroups& cgroups,
   }
   std::vector<Outcome> out;
   out.reserve(files.size());
-  std::vector<Change> changes;
+  std::vector<CgroupValue> currents(files.size());
+  std::vector<ChangeRef> changes;
   std::vector<Outcome*> outcomes;
   for (const auto& file : files) {
     auto& outcome =
         out.emplace_back(Outcome{file.key, OutcomeKind::kUnchanged, to_string(file.original), {}});
-    CgroupValue current;
+    auto& current = currents[out.size() - 1];
     if (!must_write(cgroups, file, idle, outcome, current)) continue;
     if (dry_run) {
       outcome.kind = OutcomeKind::kDryRun;
       continue;
     }
-    changes.push_back({file.key, std::move(current), file.original, file.order});
+    changes.push_back({&file.key, &current, &file.original, file.order});
     outcomes.push_back(&outcome);
   }
   // A write may wait for another (a child that somebody else shrinks just now): a second round is
