@@ -23,8 +23,8 @@ class Cgroups {
   virtual ~Cgroups() = default;
   virtual CgroupVersion version() const = 0;
   /// kNotFound: no such cgroup; kNotSupported: the cgroup is there, but has no such file (v2-only,
-  /// vendor, controller not enabled or not mounted); kGone: removed during the call; kParse:
-  /// damaged content.
+  /// vendor, controller not enabled or not mounted; one being removed may say so for a moment, so
+  /// do not remember it for others); kGone: removed during the call; kParse: damaged content.
   virtual Result<CgroupValue> read(const CgroupKey& key) = 0;
   /// Writes exactly the value. kRange before any write: outside the kernel's range, wrong kind, or
   /// an empty cpuset. kInvalid (a cpuset outside its v1 parent included), kBusy, kDenied as the
