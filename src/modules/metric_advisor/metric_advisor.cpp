@@ -64,8 +64,8 @@ struct MetricAdvisor::Impl {
   std::map<std::string, SourceHealth> health;
   std::chrono::microseconds last_collect{0};
 
-  Impl(Config c, kernel::HostRoots r, CgroupVersion v, const Clock& k)
-      : config{c}, roots{r}, version{v}, clock{k}, proc{r}, counters{std::move(r), v} {
+  Impl(Config c, kernel::HostRoots r, CgroupVersion v, const Clock& k, std::size_t budget)
+      : config{c}, roots{r}, version{v}, clock{k}, proc{r}, counters{std::move(r), v, budget} {
     const auto cpus = kernel::read_topology(roots);
     // Without a topology nothing can be said to be too much.
     ceiling = cpus && !cpus->empty() ? MilliCpu{static_cast<std::int64_t>(cpus->size()) * 1100}
@@ -123,8 +123,9 @@ struct MetricAdvisor::Impl {
 MetricAdvisor::MetricAdvisor(Config config,
                              kernel::HostRoots roots,
                              CgroupVersion version,
-                             const Clock& clock)
-    : impl_{std::make_unique<Impl>(config, std::move(roots), version, clock)} {}
+                             const Clock& clock,
+                             std::size_t descriptor_budget)
+    : impl_{std::make_unique<Impl>(config, std::move(roots), version, clock, descriptor_budget)} {}
 MetricAdvisor::~MetricAdvisor() = default;
 
 std::optional<MilliCpu> MetricAdvisor::Impl::node_rate() {

@@ -34,7 +34,12 @@ class MetricAdvisor {
     std::string fault;
     MonoTime last_ok;
   };
-  MetricAdvisor(Config config, kernel::HostRoots roots, CgroupVersion version, const Clock& clock);
+  /// `descriptor_budget`: most control files kept open at once.
+  MetricAdvisor(Config config,
+                kernel::HostRoots roots,
+                CgroupVersion version,
+                const Clock& clock,
+                std::size_t descriptor_budget = 12'000);
   ~MetricAdvisor();
 
   /// One reading of node and class counters. Returns the new signals, or nullopt while there is no

@@ -215,15 +215,18 @@ TEST_SUITE("metric_advisor") {
   }
   TEST_CASE("host application directories") {
     const kernel::CgroupLayout layout{CgroupDriver::kSystemd};
-    const auto dir = [&](HostApplication app) { return host_application_path(app, layout); };
-    CHECK(dir({.name = "db", .qos = "LS"})->str() == "host-latency-sensitive/db");
-    CHECK(dir({.name = "db", .qos = "BE"})->str() == "host-best-effort/db");
-    CHECK(dir({.name = "db"})->str() == "db");
-    CHECK(dir({.name = "db", .base = "KubepodsBesteffort", .parent_dir = "x", .relative_path = "y"})
-              ->str() == "kubepods.slice/kubepods-besteffort.slice/x/y");
-    CHECK(dir({.name = "db", .base = "CgroupRoot", .relative_path = "../etc"}).has_error());
-    CHECK(dir({.name = "db", .base = "CgroupRoot"}).has_error());
-    CHECK(dir({.name = "db", .base = "Elsewhere"}).has_error());
+    const auto dir =
+        [&](const char* qos, const char* base, const char* parent, const char* relative) {
+          return host_application_path({"db", qos, base, parent, relative}, layout);
+        };
+    CHECK(dir("LS", "", "", "")->str() == "host-latency-sensitive/db");
+    CHECK(dir("BE", "", "", "")->str() == "host-best-effort/db");
+    CHECK(dir("", "", "", "")->str() == "db");
+    CHECK(dir("", "KubepodsBesteffort", "x", "y")->str() ==
+          "kubepods.slice/kubepods-besteffort.slice/x/y");
+    CHECK(dir("", "CgroupRoot", "", "../etc").has_error());
+    CHECK(dir("", "CgroupRoot", "", "").has_error());
+    CHECK(dir("", "Elsewhere", "", "").has_error());
   }
 }
 

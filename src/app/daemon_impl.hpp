@@ -1,0 +1,126 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "app/config.hpp"
+#include "base/clock.hpp"
+#include "kernel/cgroup_fs.hpp"
+#include "modules/metric_advisor/metric_advisor.hpp"
+#include "modules/metric_cache/metric_cache.hpp"
+#include "modules/qos_manager/qos_manager.hpp"
+#include "modules/resource_executor/resource_executor.hpp"
+#include "modules/states_informer/states_informer.hpp"
+#include "modules/status_api/status_api.hpp"
+#include "reactor/task_group.hpp"
+#include "reactor/timer_fd.hpp"
+#include "reactor/watchdog.hpp"
+#include "reactor/worker.hpp"
+#include "store/journal.hpp"
+#include "store/lmdb_env.hpp"
+
+namespace koordlet::app {
+
+/// The wiring: owns every module, moves values between them, and holds no rule of its own. One
+/// object a process; everything runs on the loop thread but the two helper threads' jobs.
+class Daemon {
+ public:
+  explicit Daemon(const LoadedConfig& loaded);
+  ~Daemon();
+  /// Opens what must be there; the error is the one line that says why koordlet does not start.
+  Result<void> open();
+  /// Until a signal or a failed task; returns the exit code.
+  int run();
+
+ private:
+  /// What a wake-up of the tick loop is for. A tick evaluates and may relax; the others tighten.
+  struct Due {
+    bool tick = false;
+    bool fast = false;
+    bool change = false;
+    bool any() const { return tick || fast || change; }
+  };
+
+  // daemon.cpp: start and stop
+  Result<void> open_state();
+  boost::asio::awaitable<void> supervise();
+  boost::asio::awaitable<Result<void>> prepare();
+  boost::asio::awaitable<void> stop();
+  void restore_all(const std::string& why);
+  std::vector<Outcome> restore_by_request();
+  void on_task_exit(const std::string& name, const std::exception_ptr& failure);
+
+  // daemon_tick.cpp: one tick as data
+  boost::asio::awaitable<void> tick_timer();
+  boost::asio::awaitable<void> fast_timer();
+  boost::asio::awaitable<void> tick_loop();
+  boost::asio::awaitable<void> collect_loop();
+  boost::asio::awaitable<void> run_tick(Due due);
+  boost::asio::awaitable<void> apply(bool only_if_changed);
+  void wake(Due due);
+  void adopt_caps(const std::vector<ResourceExecutor::Held>& held);
+  Snapshot build_snapshot(bool may_relax);
+  std::optional<BeRoot> read_be_root() const;
+  void log_tick(const std::vector<Outcome>& outcomes);
+  MilliCpu capacity() const;
+
+  // daemon_status.cpp: what the API shows
+  StatusView view() const;
+  void add_inputs(StatusView& v) const;
+  void add_qos(StatusView& v) const;
+  void add_executor(StatusView& v) const;
+  void add_figures(StatusView& v) const;
+  bool ready(std::vector<std::string>* why) const;
+
+  const LoadedConfig& loaded_;
+  const Config& config_;
+  SystemClock clock_;
+  MonoTime started_;
+  std::string boot_id_;
+  CgroupVersion version_ = CgroupVersion::kV1;
+  bool has_bvt_ = false;
+  CpuTopology topology_;
+
+  boost::asio::io_context io_{1};
+  std::optional<store::LmdbEnv> state_env_;
+  std::optional<store::Journal> journal_;
+  std::unique_ptr<reactor::Worker> storage_;
+  std::unique_ptr<kernel::CgroupFs> cgroups_;
+  std::unique_ptr<MetricCache> cache_;
+  std::unique_ptr<StatesInformer> states_;
+  std::unique_ptr<MetricAdvisor> advisor_;
+  std::unique_ptr<QosManager> qos_;
+  std::unique_ptr<ResourceExecutor> executor_;
+  std::unique_ptr<StatusApi> api_;
+  std::unique_ptr<reactor::Watchdog> watchdog_;
+  reactor::TaskGroup tasks_;
+
+  boost::asio::steady_timer wake_;
+  Due due_;
+  bool near_ = false;    ///< node use is near a threshold: poll class counters
+  bool paused_ = false;  ///< everything was restored by request; only shown until a restart
+  std::optional<NodeSignals> signals_;        ///< newest, full or fast
+  std::map<CgroupKey, CgroupValue> applied_;  ///< wishes of the last batch
+  std::vector<Outcome> last_outcomes_;        ///< without kUnchanged
+  std::optional<BeRoot> be_root_;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t missed_ticks_ = 0;
+  std::uint64_t last_state_version_ = 0;
+  std::string last_level_;
+  bool collect_running_ = false;
+  reactor::TimerFd* collect_timer_ = nullptr;
+  std::map<std::string, std::chrono::microseconds> stages_;
+  std::vector<StatusView::Capability> capabilities_;
+  bool stopping_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace koordlet::app

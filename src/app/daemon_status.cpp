@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include "app/daemon_impl.hpp"
+#include "base/log.hpp"
+#include "policy/pressure.hpp"
+
+namespace koordlet::app {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::optional<milliseconds> age_of(MonoTime at, MonoTime now) {
+  if (at == MonoTime{}) return std::nullopt;
+  return std::chrono::duration_cast<milliseconds>(now - at);
+}
+
+}  // namespace
+
+bool Daemon::ready(std::vector<std::string>* why) const {
+  std::vector<std::string> reasons;
+  if (!signals_) reasons.emplace_back("no node sample yet");
+  if (!states_->state()->node) reasons.emplace_back("no Node object: the node's size is unknown");
+  if (!states_->layout()) reasons.emplace_back("no kubepods cgroup yet");
+  if (why != nullptr) *why = reasons;
+  return reasons.empty();
+}
+
+void Daemon::add_inputs(StatusView& v) const {
+  const auto state = states_->state();
+  v.state = state;
+  v.signals = signals_;
+  v.pods = advisor_->pods();
+  v.faults = state->faults;
+  for (const auto& f : qos_->status().effective.faults) v.faults.push_back(f);
+  const auto limit = std::chrono::seconds{config_.qos.policy.node_stale_seconds};
+  const auto signals_age = signals_ ? age_of(signals_->at, v.now) : std::nullopt;
+  v.ages.push_back({"signals", signals_age, !signals_age || *signals_age > limit});
+  v.ages.push_back({"pods", age_of(state->pods_at, v.now), false});
+  v.ages.push_back(
+      {"node", state->node ? age_of(state->node_at, v.now) : std::nullopt, !state->node});
+  v.ages.push_back({"nodeslo", state->slo ? age_of(state->slo_at, v.now) : std::nullopt, false});
+  for (const auto& h : advisor_->health()) {
+    v.sources.push_back(
+        {h.name, h.fault, h.last_ok == MonoTime{} ? std::nullopt : std::optional{h.last_ok}});
+  }
+}
+
+void Daemon::add_qos(StatusView& v) const {
+  const auto& s = qos_->status();
+  auto& q = v.qos;
+  q.off = s.effective.off;
+  q.dry_run = config_.executor.dry_run;
+  q.profile = config_.qos.policy.pressure_profile ? "pressure" : "koordinator";
+  q.level = policy::to_string(s.pressure.level);
+  q.level_since = s.pressure.level_since;
+  q.use_permyriad = s.pressure.use_permyriad;
+  q.factor_permille = s.pressure.factor_permille;
+  q.below_exit = s.pressure.below_exit;
+  if (s.pressure.root_cap.v > 0) q.be_root_cap_milli = s.pressure.root_cap.v;
+  if (s.suppress.budget) q.suppress_budget_milli = s.suppress.budget->v;
+  if (s.suppress.cpuset) q.suppress_cpuset = s.suppress.cpuset->to_string();
+  q.hold_seconds = s.pressure.hold_seconds;
+  q.hold_until = s.pressure.hold_until;
+  q.uncapped = s.pressure.uncapped;
+  q.stale = s.stale;
+  q.ticks = s.ticks;
+  q.level_changes = s.level_changes;
+  q.effective = s.effective;
+  v.desired = &qos_->desired();
+}
+
+void Daemon::add_executor(StatusView& v) const {
+  for (const auto& h : executor_->held()) {
+    v.held.push_back({h.key,
+                      cgroups_->file(h.key),
+                      h.kernel,
+                      h.original,
+                      h.value,
+                      h.plugin,
+                      h.reason,
+                      h.since,
+                      h.foreign_writes,
+                      h.contested,
+                      h.last,
+                      h.losers});
+  }
+  v.outcomes = last_outcomes_;
+  const auto& c = executor_->counters();
+  v.executor = {c.batches,
+                c.writes,
+                c.unchanged,
+                c.refused,
+                c.gone,
+                c.unsupported,
+                c.foreign,
+                c.restored,
+                c.journal_failures,
+                c.last_batch,
+                c.last_commit};
+  v.helpers.push_back({"storage", storage_->queued(), storage_->busy_for(v.now)});
+  v.read_cpu_max = [this](const CgroupPath& path) -> std::optional<StatusView::CpuLimit> {
+    const CgroupKey key{path, CgroupFile::kCpuMax};
+    const auto value = cgroups_->read(key);
+    if (!value) return std::nullopt;
+    return StatusView::CpuLimit{std::get<CpuMax>(*value), cgroups_->file(key)};
+  };
+}
+
+void Daemon::add_figures(StatusView& v) const {
+  const auto cache = cache_->stats();
+  const auto gauge = [&](const std::string& name, double value, const std::string& help) {
+    v.gauges[name] = value;
+    v.help[name] = help;
+  };
+  const auto counter = [&](const std::string& name, std::uint64_t value, const std::string& help) {
+    v.counters[name] = static_cast<double>(value);
+    v.help[name] = help;
+  };
+  gauge("metric_cache_used_bytes",
+        static_cast<double>(cache.used_bytes),
+        "Bytes in use in the metric store.");
+  gauge("metric_cache_map_bytes",
+        static_cast<double>(cache.map_bytes),
+        "Size bound of the metric store.");
+  gauge("metric_cache_last_commit_seconds",
+        std::chrono::duration<double>(cache.last_commit).count(),
+        "Duration of the last commit on the storage thread.");
+  gauge("cgroup_open_files",
+        static_cast<double>(advisor_->open_files()),
+        "Control files kept open for reading.");
+  counter("metric_cache_batches_total", cache.batches, "Batches stored.");
+  counter("metric_cache_samples_total", cache.samples, "Samples stored.");
+  counter(
+      "metric_cache_dropped_batches_total", cache.dropped_batches, "Batches lost to a full queue.");
+  counter("metric_cache_dropped_rows_total",
+          cache.dropped_rows,
+          "Rows dropped from a full store, oldest first.");
+  counter("metric_cache_errors_total", cache.errors, "Failed store operations.");
+  counter("log_dropped_lines_total", log::dropped(), "Log lines lost to a full queue.");
+  v.stages = stages_;
+  const auto loop = watchdog_->stats();
+  v.loop_late = loop.last_late;
+  v.loop_late_max = loop.max_late;
+  gauge("loop_longest_handler_seconds",
+        std::chrono::duration<double>(loop.longest_handler).count(),
+        "CPU time of the longest handler of the loop since start.");
+  counter(
+      "loop_stuck_total", loop.stuck, "Times the loop was silent long enough to dump its stack.");
+  v.missed_ticks = missed_ticks_;
+}
+
+StatusView Daemon::view() const {
+  StatusView v;
+  v.now = clock_.now();
+  v.wall = clock_.wall();
+  v.version = KOORDLET_VERSION;
+  v.boot_id = boot_id_;
+  v.uptime = std::chrono::duration_cast<milliseconds>(v.now - started_);
+  v.cgroup_version = version_;
+  if (const auto layout = states_->layout()) v.driver = layout->driver();
+  v.ready = ready(&v.not_ready);
+  add_inputs(v);
+  if (v.state->node) v.node_name = v.state->node->name;
+  add_qos(v);
+  add_executor(v);
+  add_figures(v);
+  if (paused_)
+    v.faults.emplace_back("restored by request: koordlet only watches until it is started again");
+  v.be_root = be_root_;
+  v.topology = topology_;
+  v.capabilities = capabilities_;
+  v.config = loaded_.values;
+  return v;
+}
+
+}  // namespace koordlet::app

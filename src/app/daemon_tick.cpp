@@ -1,0 +1,234 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "app/daemon_impl.hpp"
+#include "base/log.hpp"
+
+namespace koordlet::app {
+namespace {
+
+namespace asio = boost::asio;
+using reactor::use_ec;
+using std::chrono::microseconds;
+
+constexpr auto kFastCollect = std::chrono::seconds{10};  // while the level is HIGH
+
+/// Notes how long a stage took when it goes out of scope.
+class Stage {
+ public:
+  explicit Stage(microseconds& out) : out_{out}, start_{std::chrono::steady_clock::now()} {}
+  ~Stage() {
+    out_ = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - start_);
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+ private:
+  microseconds& out_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+std::map<CgroupKey, CgroupValue> wishes(const DesiredTable& table) {
+  std::map<CgroupKey, CgroupValue> out;
+  for (const auto& [key, desired] : table) out.emplace(key, desired.value);
+  return out;
+}
+
+bool same_wishes(const DesiredTable& table, const std::map<CgroupKey, CgroupValue>& applied) {
+  return table.size() == applied.size() &&
+         std::equal(table.begin(), table.end(), applied.begin(), [](const auto& a, const auto& b) {
+           return a.first == b.first && a.second.value == b.second;
+         });
+}
+
+}  // namespace
+
+void Daemon::wake(Due due) {
+  due_.tick |= due.tick;
+  due_.fast |= due.fast;
+  due_.change |= due.change;
+  wake_.cancel();
+}
+
+asio::awaitable<void> Daemon::tick_timer() {
+  reactor::TimerFd timer{io_.get_executor(), config_.qos.interval};
+  for (;;) {
+    const auto ec = co_await timer.wait();
+    if (ec) co_return;
+    missed_ticks_ = timer.missed();
+    wake({.tick = true});
+  }
+}
+
+asio::awaitable<void> Daemon::fast_timer() {
+  reactor::TimerFd timer{io_.get_executor(), config_.qos.fast_poll};
+  for (;;) {
+    const auto ec = co_await timer.wait();
+    if (ec) co_return;
+    if (near_) wake({.fast = true});
+  }
+}
+
+/// One batch at a time: what becomes due during a tick is done after it, together.
+asio::awaitable<void> Daemon::tick_loop() {
+  for (;;) {
+    while (!due_.any()) {
+      wake_.expires_at(asio::steady_timer::time_point::max());
+      co_await wake_.async_wait(use_ec);
+      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (cancelled != asio::cancellation_type::none) co_return;
+    }
+    const auto due = std::exchange(due_, Due{});
+    co_await run_tick(due);
+  }
+}
+
+asio::awaitable<void> Daemon::run_tick(Due due) {
+  const Stage whole{stages_["tick"]};
+  const auto state = states_->state();
+  const auto layout = states_->layout();
+  bool sampled = false;
+  {
+    const Stage stage{stages_["sample"]};
+    // A change alone decides on the signals that are there.
+    if (due.tick) {
+      if (auto s = advisor_->sample_node(*state, layout)) {
+        signals_ = std::move(s);
+        sampled = true;
+      }
+      cache_->append(clock_.now(), advisor_->take_samples());
+    } else if (due.fast) {
+      if (auto s = advisor_->sample_classes(*state, layout)) {
+        signals_ = std::move(s);
+        sampled = true;
+      }
+    }
+  }
+  if (due.tick) ++ticks_;
+  // Before the first sample nothing is known: what an earlier run left in the kernel stays.
+  if (!signals_ || (!sampled && !due.tick && !due.change)) co_return;
+  {
+    const Stage stage{stages_["decide"]};
+    const auto snapshot = build_snapshot(due.tick);
+    static_cast<void>(qos_->step(snapshot));
+  }
+  qos_->note_duration(stages_["decide"]);
+  near_ = qos_->near_threshold(*signals_, capacity());
+  co_await apply(!due.tick);
+}
+
+asio::awaitable<void> Daemon::apply(bool only_if_changed) {
+  if (paused_ || stopping_ || !qos_->status().ready) co_return;
+  const auto& desired = qos_->desired();
+  if (only_if_changed && same_wishes(desired, applied_)) co_return;
+  applied_ = wishes(desired);
+  const Stage stage{stages_["apply"]};
+  const auto outcomes = co_await executor_->apply(desired, clock_.now());
+  log_tick(outcomes);
+}
+
+void Daemon::log_tick(const std::vector<Outcome>& outcomes) {
+  std::vector<Outcome> notable;
+  std::size_t written = 0;
+  for (const auto& o : outcomes) {
+    if (o.kind == OutcomeKind::kUnchanged) continue;
+    if (o.kind == OutcomeKind::kWritten) ++written;
+    if (o.kind == OutcomeKind::kRefused)
+      log::warn("executor", fmt::format("{}: {}", to_string(o.key), o.error));
+    notable.push_back(o);
+  }
+  const std::string level{policy::to_string(qos_->status().pressure.level)};
+  if (level != last_level_) {
+    const auto& p = qos_->status().pressure;
+    log::info("pressure",
+              fmt::format("level {} -> {}: node use {}.{:02} %, factor {} permille",
+                          last_level_.empty() ? "none yet" : last_level_,
+                          level,
+                          p.use_permyriad / 100,
+                          p.use_permyriad % 100,
+                          p.factor_permille));
+    last_level_ = level;
+    if (collect_timer_ != nullptr) {
+      const auto normal = std::chrono::nanoseconds{config_.collect.collect_interval};
+      collect_timer_->set_interval(p.level == policy::Level::kHigh
+                                       ? std::min<std::chrono::nanoseconds>(normal, kFastCollect)
+                                       : normal);
+    }
+  }
+  if (written > 0)
+    log::debug("executor", fmt::format("{} cgroup files written (cpu.max and others)", written));
+  // The last batch that did something stays visible until the next one.
+  if (!notable.empty()) last_outcomes_ = std::move(notable);
+}
+
+MilliCpu Daemon::capacity() const {
+  const auto state = states_->state();
+  return state->node ? state->node->cpu_capacity : MilliCpu{};
+}
+
+std::optional<BeRoot> Daemon::read_be_root() const {
+  const auto layout = states_->layout();
+  if (!layout) return std::nullopt;
+  BeRoot out;
+  out.path = layout->tier(KubeQos::kBestEffort);
+  const auto cpu_max = cgroups_->read({out.path, CgroupFile::kCpuMax});
+  if (!cpu_max) return std::nullopt;
+  out.cpu_max = std::get<CpuMax>(*cpu_max);
+  if (auto set = kernel::read_effective_cpus(config_.host, version_, out.path)) out.cpuset = *set;
+  return out;
+}
+
+Snapshot Daemon::build_snapshot(bool may_relax) {
+  Snapshot s;
+  s.now = clock_.now();
+  s.cgroup_version = version_;
+  s.has_bvt = has_bvt_;
+  s.state = states_->state();
+  s.signals = signals_;
+  s.pods = advisor_->pods();
+  be_root_ = read_be_root();
+  s.be_root = be_root_;
+  s.topology = topology_;
+  s.may_relax = may_relax;
+  return s;
+}
+
+asio::awaitable<void> Daemon::collect_loop() {
+  reactor::TimerFd timer{io_.get_executor(), config_.collect.collect_interval};
+  collect_timer_ = &timer;
+  for (;;) {
+    co_await advisor_->collect_pods(states_->state());
+    stages_["collect"] = advisor_->last_collect();
+    const auto ec = co_await timer.wait();
+    if (ec) break;
+  }
+  collect_timer_ = nullptr;
+}
+
+/// Restart without a ramp from zero: the factor and the class cap that still hold in the kernel.
+void Daemon::adopt_caps(const std::vector<ResourceExecutor::Held>& held) {
+  std::vector<policy::Pressure::AdoptedPod> pods;
+  std::optional<MilliCpu> root_cap;
+  const auto state = states_->state();
+  for (const auto& h : held) {
+    if (h.key.file != CgroupFile::kCpuMax) continue;
+    const auto value = parse_cgroup_value(CgroupFile::kCpuMax, h.kernel);
+    if (!value || !std::get<CpuMax>(*value).quota.bound()) continue;
+    const auto quota = *std::get<CpuMax>(*value).quota.bound();
+    const auto pod = std::find_if(state->pods.begin(), state->pods.end(), [&](const auto& p) {
+      return p->cgroup == h.key.path;
+    });
+    if (pod != state->pods.end()) {
+      if (const auto request = be_cpu_request(**pod)) pods.push_back({*request, quota});
+    } else if (const auto layout = states_->layout();
+               layout && h.key.path == layout->tier(KubeQos::kBestEffort)) {
+      root_cap = MilliCpu{quota.count() / 100};
+    }
+  }
+  if (!pods.empty() || root_cap) qos_->adopt(pods, root_cap, clock_.now());
+  if (!held.empty())
+    log::info("executor", fmt::format("adopted {} cgroup files of an earlier run", held.size()));
+}
+
+}  // namespace koordlet::app
