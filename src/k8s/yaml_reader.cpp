@@ -1,6 +1,8 @@
 #include "k8s/yaml_reader.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 

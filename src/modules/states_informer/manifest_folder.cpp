@@ -20,6 +20,16 @@ std::int64_t to_ns(const timespec& t) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
+std::optional<ManifestFolder::Stamp> stamp_of(const struct stat& st, WallTime now) {
+  const ManifestFolder::Stamp stamp{
+      st.st_dev, st.st_ino, st.st_size, to_ns(st.st_mtim), to_ns(st.st_ctim)};
+  using std::chrono::nanoseconds;
+  const auto now_ns = std::chrono::duration_cast<nanoseconds>(now.time_since_epoch()).count();
+  const auto age = now_ns - std::max(stamp.modified_ns, stamp.changed_ns);
+  if (age < nanoseconds{kRacy}.count()) return std::nullopt;
+  return stamp;
+}
+
 Result<std::vector<std::string>> list(const std::string& folder) {
   DIR* handle = ::opendir(folder.c_str());
   if (handle == nullptr) return errno_error(errno, folder, "open");
@@ -43,15 +53,6 @@ bool is_manifest_name(std::string_view name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
-std::optional<ManifestFolder::Stamp> ManifestFolder::stamp_of(const struct stat& st, WallTime now) {
-  const Stamp stamp{st.st_dev, st.st_ino, st.st_size, to_ns(st.st_mtim), to_ns(st.st_ctim)};
-  using std::chrono::nanoseconds;
-  const auto now_ns = std::chrono::duration_cast<nanoseconds>(now.time_since_epoch()).count();
-  const auto age = now_ns - std::max(stamp.modified_ns, stamp.changed_ns);
-  if (age < nanoseconds{kRacy}.count()) return std::nullopt;
-  return stamp;
-}
-
 Result<void> ManifestFolder::begin() {
   auto names = list(folder_);
   if (!names) return names.error();
@@ -69,47 +70,47 @@ Result<void> ManifestFolder::begin() {
   return {};
 }
 
-bool ManifestFolder::step(WallTime now) {
-  if (todo_.empty()) return false;
-  const auto name = std::move(todo_.back());
+std::optional<ManifestFolder::Job> ManifestFolder::next(WallTime now) {
+  Job job;
+  job.name = std::move(todo_.back());
   todo_.pop_back();
-  read_one(name, now);
-  return true;
+  job.path = fmt::format("{}/{}", folder_, job.name);
+  job.max_bytes = max_bytes_;
+  struct stat st {};
+  if (::stat(job.path.c_str(), &st) != 0) {
+    job.fault = errno_error(errno, job.path, "stat").context;
+  } else if (!S_ISREG(st.st_mode)) {
+    job.fault = "expected a regular file";  // opening a pipe would wait for its writer
+  } else {
+    job.stamp = stamp_of(st, now);
+    const auto before = stamps_.find(job.name);
+    if (job.stamp && before != stamps_.end() && before->second == *job.stamp) return std::nullopt;
+  }
+  if (const auto known = files_.find(job.name); known != files_.end()) job.last = known->second;
+  return job;
+}
+
+ManifestFile ManifestFolder::run(const Job& job) {
+  const ManifestFile* last = job.last ? &*job.last : nullptr;
+  if (!job.fault.empty()) return keep_last(last, job.fault);
+  const auto text = kernel::read_file(job.path, job.max_bytes);
+  if (!text) return keep_last(last, text.error().context);
+  return read_manifest(*text, job.max_bytes, last);
+}
+
+void ManifestFolder::apply(const Job& job, ManifestFile read) {
+  stamps_.erase(job.name);
+  if (job.stamp && read.confirmed) stamps_.emplace(job.name, *job.stamp);
+  files_[job.name] = std::move(read);
+  ++generation_;
 }
 
 Result<void> ManifestFolder::scan(WallTime now) {
   if (auto done = begin(); !done) return done;
-  while (step(now)) {
+  while (pending()) {
+    if (const auto job = next(now)) apply(*job, run(*job));
   }
   return {};
-}
-
-void ManifestFolder::read_one(const std::string& name, WallTime now) {
-  const auto path = fmt::format("{}/{}", folder_, name);
-  const auto known = files_.find(name);
-  const ManifestFile* last = known == files_.end() ? nullptr : &known->second;
-  struct stat st {};
-  const int failed = ::stat(path.c_str(), &st) != 0 ? errno : 0;
-  std::optional<Stamp> stamp;
-  if (failed == 0) {
-    stamp = stamp_of(st, now);
-    const auto before = stamps_.find(name);
-    if (stamp && before != stamps_.end() && before->second == *stamp) return;
-  }
-  ManifestFile read;
-  if (failed != 0) {
-    read = keep_last(last, errno_error(failed, path, "stat").context);
-  } else if (!S_ISREG(st.st_mode)) {
-    read = keep_last(last, "expected a regular file");  // opening a pipe would wait for its writer
-  } else if (const auto text = kernel::read_file(path, max_bytes_); text) {
-    read = read_manifest(*text, max_bytes_, last);
-  } else {
-    read = keep_last(last, text.error().context);
-  }
-  stamps_.erase(name);
-  if (stamp && read.confirmed) stamps_.emplace(name, *stamp);
-  files_[name] = std::move(read);
-  ++generation_;
 }
 
 }  // namespace koordlet::states

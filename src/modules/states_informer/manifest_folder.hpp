@@ -17,26 +17,11 @@ namespace koordlet::states {
 /// "..data" among them), no editor leftovers ("x.yaml~", "#x.yaml#").
 bool is_manifest_name(std::string_view name);
 
-/// The `files` source without its loop: a folder re-read whole, one file a step, so that a large
-/// folder never holds the loop. Unchanged files (by identity, size and times) are not read again.
+/// The `files` source without its loop: a folder re-read whole, one file at a time. Reading and
+/// parsing is a job that needs nothing of the folder, so that it can run on a helper thread: YAML
+/// takes about 0.1 ms a pod. Unchanged files (by identity, size and times) are not read again.
 class ManifestFolder {
  public:
-  ManifestFolder(std::string folder, std::size_t max_bytes)
-      : folder_{std::move(folder)}, max_bytes_{max_bytes} {}
-
-  /// Lists the folder and forgets the files that are gone. Links are followed, so the folder may be
-  /// a mounted ConfigMap. Error: the folder cannot be listed; everything is kept then.
-  Result<void> begin();
-  /// Reads the next file of the list; false when there was none left.
-  bool step(WallTime now);
-  /// begin() and all steps.
-  Result<void> scan(WallTime now);
-
-  const std::map<std::string, ManifestFile>& files() const { return files_; }
-  /// Rises when a file came, went or was read anew.
-  std::uint64_t generation() const { return generation_; }
-
- private:
   struct Stamp {
     dev_t device;
     ino_t inode;
@@ -45,9 +30,35 @@ class ManifestFolder {
     std::int64_t changed_ns;
     friend bool operator==(const Stamp&, const Stamp&) = default;
   };
-  static std::optional<Stamp> stamp_of(const struct stat& st, WallTime now);
-  void read_one(const std::string& name, WallTime now);
+  struct Job {
+    std::string name;
+    std::string path;
+    std::size_t max_bytes = 0;
+    std::optional<Stamp> stamp;  ///< nullopt: changed too lately to be trusted by its times
+    std::optional<ManifestFile> last;
+    std::string fault;  ///< why it cannot be read at all
+  };
 
+  ManifestFolder(std::string folder, std::size_t max_bytes)
+      : folder_{std::move(folder)}, max_bytes_{max_bytes} {}
+
+  /// Lists the folder and forgets the files that are gone. Links are followed, so the folder may be
+  /// a mounted ConfigMap. Error: the folder cannot be listed; everything is kept then.
+  Result<void> begin();
+  bool pending() const { return !todo_.empty(); }
+  /// Takes the next file off the list; nullopt when it has not changed.
+  std::optional<Job> next(WallTime now);
+  /// Any thread: touches nothing but the job and the file.
+  static ManifestFile run(const Job& job);
+  void apply(const Job& job, ManifestFile read);
+  /// All of it at once.
+  Result<void> scan(WallTime now);
+
+  const std::map<std::string, ManifestFile>& files() const { return files_; }
+  /// Rises when a file came, went or was read anew.
+  std::uint64_t generation() const { return generation_; }
+
+ private:
   std::string folder_;
   std::size_t max_bytes_;
   std::map<std::string, ManifestFile> files_;

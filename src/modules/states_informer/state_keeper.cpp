@@ -26,6 +26,14 @@ Result<void> StateKeeper::begin_scan() {
   return done;
 }
 
+Result<void> StateKeeper::scan(WallTime now) {
+  if (auto listed = begin_scan(); !listed) return listed;
+  while (scan_pending()) {
+    if (const auto job = next_job(now)) apply(*job, ManifestFolder::run(*job));
+  }
+  return {};
+}
+
 bool StateKeeper::publish(MonoTime now, const std::vector<std::string>& extra) {
   const auto driver = layout_ ? std::optional{layout_->driver()} : std::nullopt;
   if (merged_generation_ != folder_.generation() || merged_driver_ != driver) {

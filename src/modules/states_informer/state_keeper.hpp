@@ -32,8 +32,14 @@ class StateKeeper {
   /// Starts a reading of the folder; a folder that cannot be listed is a fault from then on, and
   /// the objects stay.
   Result<void> begin_scan();
-  /// Reads one more file; false when all are read.
-  bool scan_step(WallTime now) { return folder_.step(now); }
+  /// The files of a reading, one by one (ManifestFolder).
+  bool scan_pending() const { return folder_.pending(); }
+  std::optional<ManifestFolder::Job> next_job(WallTime now) { return folder_.next(now); }
+  void apply(const ManifestFolder::Job& job, ManifestFile read) {
+    folder_.apply(job, std::move(read));
+  }
+  /// A whole reading at once.
+  Result<void> scan(WallTime now);
 
   /// Makes the state of what was read. True: the content differs from the last one, and the version
   /// has risen; false: only the times have moved. `extra` are faults from elsewhere.

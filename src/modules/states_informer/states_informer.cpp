@@ -61,10 +61,12 @@ struct StatesInformer::Impl {
        Config c,
        kernel::Cgroups& cgroups,
        kernel::HostRoots roots,
-       const Clock& k)
+       const Clock& k,
+       reactor::Worker* h)
       : ex{std::move(executor)},
         config{std::move(c)},
         clock{k},
+        helper{h},
         keeper{states::ManifestFolder{config.folder, config.max_manifest_bytes},
                config.node_name,
                std::move(roots),
@@ -101,6 +103,7 @@ struct StatesInformer::Impl {
   asio::any_io_executor ex;
   Config config;
   const Clock& clock;
+  reactor::Worker* helper;
   std::function<void()> changed;
   states::StateKeeper keeper;
   states::Settle settle;
@@ -193,10 +196,20 @@ asio::awaitable<bool> StatesInformer::Impl::rescan_tree() {
   co_return true;
 }
 
-/// False after a cancel. The loop gets its turn after each file.
+/// False after a cancel. The loop gets its turn after each file, and does not parse when there is a
+/// helper.
 asio::awaitable<bool> StatesInformer::Impl::scan() {
   const auto listed = keeper.begin_scan();  // its error is a fault of the state
-  while (listed && keeper.scan_step(clock.wall())) {
+  while (listed && keeper.scan_pending()) {
+    auto job = keeper.next_job(clock.wall());
+    if (job && helper != nullptr) {
+      const auto shared = std::make_shared<const states::ManifestFolder::Job>(std::move(*job));
+      auto reading = helper->run([shared] { return states::ManifestFolder::run(*shared); });
+      auto read = co_await std::move(reading);
+      keeper.apply(*shared, std::move(read));
+      continue;
+    }
+    if (job) keeper.apply(*job, states::ManifestFolder::run(*job));
     co_await asio::post(ex, use_ec);
     if (stopped(co_await asio::this_coro::cancellation_state)) co_return false;
   }
@@ -251,16 +264,17 @@ StatesInformer::StatesInformer(asio::any_io_executor ex,
                                Config config,
                                kernel::Cgroups& cgroups,
                                kernel::HostRoots roots,
-                               const Clock& clock)
+                               const Clock& clock,
+                               reactor::Worker* helper)
     : impl_{std::make_unique<Impl>(
-          std::move(ex), std::move(config), cgroups, std::move(roots), clock)} {}
+          std::move(ex), std::move(config), cgroups, std::move(roots), clock, helper)} {}
 
 StatesInformer::~StatesInformer() = default;
 
 Result<void> StatesInformer::load() {
   impl_->keeper.find_layout();
-  if (auto listed = impl_->keeper.begin_scan(); !listed) return wrap("manifests", listed.error());
-  while (impl_->keeper.scan_step(impl_->clock.wall())) {
+  if (auto read = impl_->keeper.scan(impl_->clock.wall()); !read) {
+    return wrap("manifests", read.error());
   }
   impl_->publish();
   return {};

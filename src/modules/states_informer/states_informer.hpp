@@ -13,6 +13,7 @@
 #include "kernel/cgroup_fs.hpp"
 #include "kernel/cgroup_layout.hpp"
 #include "model/node_state.hpp"
+#include "reactor/worker.hpp"
 
 namespace koordlet {
 
@@ -30,11 +31,15 @@ class StatesInformer {
     std::size_t max_manifest_bytes = 4u << 20;
     std::string node_name;  ///< empty: the one Node in the folder
   };
+  /// `helper` reads and parses the manifests while run() is running (a large YAML file takes tens
+  /// of milliseconds); nullptr: the loop does. References must outlive the informer. A pod's cgroup
+  /// is the root path as long as layout() is empty: it must not be written to then.
   StatesInformer(boost::asio::any_io_executor ex,
                  Config config,
                  kernel::Cgroups& cgroups,
                  kernel::HostRoots roots,
-                 const Clock& clock);
+                 const Clock& clock,
+                 reactor::Worker* helper = nullptr);
   ~StatesInformer();
 
   /// Reads the folder once, before run(). Faulty manifests are faults in the state, not an error; a

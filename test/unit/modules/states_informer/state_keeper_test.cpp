@@ -24,10 +24,8 @@ struct Fixture {
 
   bool step() {
     keeper.find_layout();
-    if (keeper.begin_scan()) {
-      while (keeper.scan_step(std::chrono::system_clock::now())) {
-      }
-    }
+    const auto read = keeper.scan(std::chrono::system_clock::now());
+    INFO((read ? std::string{} : read.error().context));
     return keeper.publish(clock.now(), {});
   }
   const NodeState& state() const { return *keeper.state(); }

@@ -19,7 +19,9 @@ namespace {
 
 /// An informer on real folders and real inotify. Only what must happen is waited for.
 struct Running {
-  explicit Running(std::chrono::milliseconds settle = 1ms, std::chrono::seconds rescan = 3600s)
+  explicit Running(std::chrono::milliseconds settle = 1ms,
+                   std::chrono::seconds rescan = 3600s,
+                   reactor::Worker* helper = nullptr)
       : informer{io.get_executor(),
                  StatesInformer::Config{.folder = folder.root(),
                                         .settle = settle,
@@ -28,7 +30,8 @@ struct Running {
                                         .node_name = "n1"},
                  cgroups,
                  kernel::HostRoots{.cgroup = host.root()},
-                 clock} {}
+                 clock,
+                 helper} {}
   ~Running() {
     tasks.request_stop();
     CHECK(until([this] { return tasks.live() == 0; }));
@@ -160,6 +163,21 @@ TEST_SUITE("states_informer") {
     r.folder.remove("b.yaml");
     CHECK(r.until([&] { return r.pods() == 0; }));
     CHECK(r.failure == nullptr);
+  }
+
+  TEST_CASE("a helper thread reads the manifests, and a stop in between harms nothing") {
+    reactor::Worker helper{"test"};
+    Running r{1ms, 3600s, &helper};
+    REQUIRE(r.informer.load().has_value());
+    r.start();
+    for (int i = 0; i < 20; ++i) {
+      r.folder.write(fmt::format("f{}.yaml", i),
+                     pod_yaml(fmt::format("u{}", i), fmt::format("p{}", i)));
+    }
+    CHECK(r.until([&] { return r.pods() == 20; }));
+    CHECK(r.informer.state()->faults.empty());
+    r.folder.write("late.yaml", pod_yaml("late", "late"));
+    CHECK(r.until([&] { return helper.queued() > 0 || r.pods() == 21; }));
   }
 
   TEST_CASE("what changed between load and run is seen") {
