@@ -5,8 +5,6 @@
 namespace koordlet::app {
 namespace {
 
-using std::chrono::milliseconds;
-
 std::string shown(const Config& config, std::string_view key) {
   const Setting& s = *find_setting(key);
   return format_value(s, s.get(config));
@@ -42,10 +40,6 @@ std::vector<ConfigFault> cross_check(const Config& config) {
   if (config.qos.fast_poll > config.qos.interval) {
     refuse("qos.fast_poll",
            fmt::format("at most qos.interval ({})", shown(config, "qos.interval")));
-  }
-  if (std::chrono::seconds{config.qos.policy.node_stale_seconds} <= config.qos.interval) {
-    refuse("qos.node_stale",
-           fmt::format("more than qos.interval ({})", shown(config, "qos.interval")));
   }
   if (config.executor.retry_max < config.executor.retry_first) {
     refuse(

@@ -54,11 +54,11 @@ void apply_overrides(const Overrides& overrides, ConfigReading& out, Origins& or
   }
 }
 
-/// A longer tick needs a longer patience; an explicit value is checked instead.
-void derive(Config& config, const Origins& origins) {
-  if (origins.contains("qos.node_stale")) return;
+/// A longer tick needs a longer patience: signals of one missed tick are not stale yet.
+void derive(Config& config) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(config.qos.interval).count();
-  config.qos.policy.node_stale_seconds = static_cast<int>(seconds) * kNodeStaleIntervals;
+  int& stale = config.qos.policy.node_stale_seconds;
+  stale = std::max(stale, static_cast<int>(seconds) * kNodeStaleIntervals);
 }
 
 /// The rule is about `key`, or compares with it.
@@ -79,7 +79,7 @@ const Origin* origin_of(const ConfigFault& fault, const Origins& origins) {
 ConfigReading finish(ConfigReading out, const Overrides& overrides, Origins origins) {
   apply_overrides(overrides, out, origins);
   Config& config = out.loaded.config;
-  derive(config, origins);
+  derive(config);
   const auto refused = out.faults;
   for (auto& fault : cross_check(config)) {
     // A rule that sees the default in place of a refused value says nothing new.

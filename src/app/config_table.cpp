@@ -1,141 +1,17 @@
 #include <string>
-#include <type_traits>
 #include <utility>
 
-#include "app/setting.hpp"
+#include "app/setting_kinds.hpp"
 
-/// The table of all keys. An accessor names the member; the default is what the member holds in a
-/// fresh Config, so that no default stands twice.
+/// The table of all keys.
 namespace koordlet::app {
 namespace {
 
-constexpr std::int64_t kSecond = 1000;  // in the milliseconds of SettingValue
 constexpr std::int64_t kMinute = 60 * kSecond;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 constexpr std::int64_t kGiB = 1024 * kMiB;
-
-Setting base(std::string key, SettingType type, std::string about) {
-  Setting s;
-  s.key = std::move(key);
-  s.type = type;
-  s.about = std::move(about);
-  return s;
-}
-
-template <class Access>
-Setting boolean(std::string key, Access at, std::string about) {
-  Setting s = base(std::move(key), SettingType::kBool, std::move(about));
-  s.get = [at](const Config& c) { return SettingValue{static_cast<bool>(at(c))}; };
-  s.set = [at](Config& c, const SettingValue& v) { at(c) = std::get<bool>(v); };
-  return s;
-}
-
-template <class Access>
-Setting number(std::string key,
-               Access at,
-               std::int64_t min,
-               std::int64_t max,
-               std::string about,
-               SettingType type = SettingType::kInteger) {
-  Setting s = base(std::move(key), type, std::move(about));
-  s.min = min;
-  s.max = max;
-  s.get = [at](const Config& c) { return SettingValue{static_cast<std::int64_t>(at(c))}; };
-  s.set = [at](Config& c, const SettingValue& v) {
-    auto& member = at(c);
-    member = static_cast<std::remove_cvref_t<decltype(member)>>(std::get<std::int64_t>(v));
-  };
-  return s;
-}
-
-template <class Access>
-Setting size(std::string key, Access at, std::int64_t min, std::int64_t max, std::string about) {
-  return number(std::move(key), at, min, max, std::move(about), SettingType::kSize);
-}
-
-template <class Access>
-Setting optional_number(
-    std::string key, Access at, std::int64_t min, std::int64_t max, std::string about) {
-  Setting s = base(std::move(key), SettingType::kOptionalInteger, std::move(about));
-  s.min = min;
-  s.max = max;
-  s.get = [at](const Config& c) {
-    const auto& member = at(c);
-    return member ? SettingValue{std::int64_t{*member}} : SettingValue{};
-  };
-  s.set = [at](Config& c, const SettingValue& v) {
-    auto& member = at(c);
-    member.reset();
-    if (const auto* n = std::get_if<std::int64_t>(&v)) member = static_cast<int>(*n);
-  };
-  return s;
-}
-
-/// Members are chrono durations, or an int that counts seconds.
-template <class Access>
-Setting duration(
-    std::string key, Access at, std::int64_t min, std::int64_t max, std::string about) {
-  using Member = std::remove_cvref_t<decltype(at(std::declval<Config&>()))>;
-  Setting s = base(std::move(key), SettingType::kDuration, std::move(about));
-  s.min = min;
-  s.max = max;
-  if constexpr (std::is_same_v<Member, int>) {
-    s.step = kSecond;
-    s.get = [at](const Config& c) { return SettingValue{std::int64_t{at(c)} * kSecond}; };
-    s.set = [at](Config& c, const SettingValue& v) {
-      at(c) = static_cast<int>(std::get<std::int64_t>(v) / kSecond);
-    };
-  } else {
-    if (std::is_same_v<Member, std::chrono::seconds>) s.step = kSecond;
-    s.get = [at](const Config& c) {
-      return SettingValue{
-          std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(at(c)).count()}};
-    };
-    s.set = [at](Config& c, const SettingValue& v) {
-      at(c) =
-          std::chrono::duration_cast<Member>(std::chrono::milliseconds{std::get<std::int64_t>(v)});
-    };
-  }
-  return s;
-}
-
-template <class Access>
-Setting text(std::string key, Access at, TextRule rule, std::string about) {
-  Setting s = base(std::move(key), SettingType::kText, std::move(about));
-  s.rule = rule;
-  s.get = [at](const Config& c) { return SettingValue{std::string{at(c)}}; };
-  s.set = [at](Config& c, const SettingValue& v) { at(c) = std::get<std::string>(v); };
-  return s;
-}
-
-/// `values` pairs each spelling with the value of the member.
-template <class Member, class Access>
-Setting choice(std::string key,
-               Access at,
-               std::vector<std::pair<std::string, Member>> values,
-               std::string about) {
-  Setting s = base(std::move(key), SettingType::kEnum, std::move(about));
-  for (const auto& v : values) s.choices.push_back(v.first);
-  s.get = [at, values](const Config& c) {
-    for (const auto& v : values) {
-      if (v.second == at(c)) return SettingValue{v.first};
-    }
-    return SettingValue{std::string{"?"}};
-  };
-  s.set = [at, values](Config& c, const SettingValue& chosen) {
-    for (const auto& v : values) {
-      if (v.first == std::get<std::string>(chosen)) at(c) = v.second;
-    }
-  };
-  return s;
-}
-
-Setting with_flag(std::string flag, Setting s) {
-  s.flag = std::move(flag);
-  return s;
-}
 
 #define KOORDLET_AT(member) \
   [](auto& c) -> auto& { return c.member; }
@@ -212,7 +88,7 @@ void add_qos(std::vector<Setting>& out) {
                          KOORDLET_AT(qos.policy.node_stale_seconds),
                          kSecond,
                          10 * kMinute,
-                         "older node signals hold every cap; if not set: 3 x qos.interval"));
+                         "older node signals hold every cap; at least 3 x qos.interval is taken"));
   out.push_back(number("qos.pods_stale_intervals_tenths",
                        KOORDLET_AT(qos.policy.pods_stale_intervals_tenths),
                        10,
