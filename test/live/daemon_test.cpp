@@ -15,8 +15,8 @@ using test::eventually;
 using test::NodeUnderTest;
 
 constexpr const char* kNoCgroups = "the cgroup tree of this machine cannot be written";
-// The batch pod asks for 2000 milli-cores: at level NONE its quota is request x 1.0.
-constexpr const char* kBatchCap = "200000 100000";
+// The batch pod asks for 500 milli-cores: at level NONE its quota is request x 1.0.
+constexpr const char* kBatchCap = "50000 100000";
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -75,7 +75,6 @@ TEST_SUITE("live/daemon") {
     REQUIRE(node.daemon().start());
     REQUIRE(capped(node));
     CHECK(node.daemon().end(SIGKILL, seconds{10}) == 128 + SIGKILL);
-    // A cap that only koordlet's own state explains: factor 300 permille, as after a HIGH level.
     REQUIRE(node.daemon().start());
     bool jumped = false;
     for (int i = 0; i < 100; ++i) {
@@ -121,7 +120,7 @@ TEST_SUITE("live/daemon") {
     REQUIRE(node.daemon().start());
     REQUIRE(capped(node));
     REQUIRE(node.cgroups().write({node.batch_pod(), CgroupFile::kCpuMax},
-                                 CgroupValue{CpuMax{Limit{std::chrono::microseconds{50'000}}}}));
+                                 CgroupValue{CpuMax{Limit{std::chrono::microseconds{20'000}}}}));
     CHECK(eventually([&] { return node.value(node.batch_pod(), CgroupFile::kCpuMax) == kBatchCap; },
                      seconds{5}));
     CHECK(node.daemon().end(SIGTERM, seconds{10}) == 0);

@@ -103,12 +103,14 @@ class NodeUnderTest {
     if (!tree) return;
     tree_.emplace(std::move(*tree));
     cgroups_.emplace(sandbox_.roots(), sandbox_.version());
+    // Twice the machine: whatever else runs here, the level stays NONE and the caps are known.
     folder_.write("manifests/node.yaml",
-                  "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nstatus: {capacity: {cpu: "
-                  "\"4\", memory: 8Gi}}\n");
+                  fmt::format("apiVersion: v1\nkind: Node\nmetadata: {{name: n}}\n"
+                              "status: {{capacity: {{cpu: \"{}\", memory: 8Gi}}}}\n",
+                              2 * sysconf(_SC_NPROCESSORS_ONLN)));
     folder_.write("manifests/ls.yaml", pod("web", kLs, "LS", "Burstable", "{cpu: \"1\"}"));
     folder_.write("manifests/batch.yaml",
-                  pod("batch", kBatch, "BE", "BestEffort", "{kubernetes.io/batch-cpu: \"2000\"}"));
+                  pod("batch", kBatch, "BE", "BestEffort", "{kubernetes.io/batch-cpu: \"500\"}"));
     folder_.write("manifests/plain.yaml", pod("plain", kPlain, "", "BestEffort", "{}"));
     configure("");
   }
