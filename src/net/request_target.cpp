@@ -58,9 +58,11 @@ Result<std::string> normalise(std::string_view decoded) {
     decoded.remove_prefix(slash == std::string_view::npos ? decoded.size() : slash + 1);
     if (part == "..") return fault("'..' component");
     if (part.empty() || part == ".") continue;
-    out.append("/").append(part);
+    out += '/';
+    out += part;
   }
-  return out.empty() ? std::string{"/"} : out;
+  if (out.empty()) out = "/";
+  return out;
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
