@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -42,6 +44,15 @@ using Group = std::vector<const Proposal*>;
 
 /// All proposals of one file, in comes_before order, become one wish.
 Desired decide_file(const Group& group) {
+  if (group.size() == 1) {  // nearly every pod, each tick
+    const Proposal& only = *group.front();
+    Desired out;
+    out.value = stricter_value(only.key.file, only.value, only.value);
+    out.role = only.role;
+    out.plugin = only.plugin;
+    out.reason = only.reason;
+    return out;
+  }
   const bool boosted = std::any_of(
       group.begin(), group.end(), [](const Proposal* p) { return p->role == Role::kBoost; });
   Group counting;
@@ -81,25 +92,39 @@ Desired decide_file(const Group& group) {
 /// v1: the kernel refuses a child whose quota is above its parent's. Keys are sorted, so a parent
 /// is settled before its children.
 void bound_by_parent(DesiredTable& table) {
+  std::unordered_map<std::string_view, const Desired*> bounded;  // by path; views into the table
   for (auto& [key, wish] : table) {
     if (key.file != CgroupFile::kCpuMax) continue;
     const auto& own = std::get<CpuMax>(wish.value);
     if (own.quota.is_unlimited()) continue;
-    for (CgroupPath up = key.path.parent(); !up.is_root(); up = up.parent()) {
-      const auto parent = table.find({up, CgroupFile::kCpuMax});
-      if (parent == table.end()) continue;
-      const auto& bound = std::get<CpuMax>(parent->second.value);
-      if (bound.quota.is_unlimited()) continue;
+    std::string_view up = key.path.str();
+    for (auto slash = up.rfind('/'); slash != up.npos; slash = up.rfind('/')) {
+      up = up.substr(0, slash);
+      const auto parent = bounded.find(up);
+      if (parent == bounded.end()) continue;
+      const auto& bound = std::get<CpuMax>(parent->second->value);
       if (grants_less(bound, own)) {
         wish.losers.push_back({key, wish.value, wish.role, wish.plugin, wish.reason});
         wish.reason = fmt::format("{}; not above its parent's {} ({})",
                                   wish.reason,
-                                  to_string(parent->second.value),
-                                  parent->second.plugin);
+                                  to_string(parent->second->value),
+                                  parent->second->plugin);
         wish.value = bound;
       }
       break;
     }
+    bounded.emplace(key.path.str(), &wish);
+  }
+}
+
+/// Both tables are sorted: one walk finds what stayed.
+void keep_since(DesiredTable& table, const DesiredTable& previous, MonoTime now) {
+  auto old = previous.begin();
+  for (auto& [key, wish] : table) {
+    while (old != previous.end() && old->first < key) ++old;
+    const bool stayed =
+        old != previous.end() && old->first == key && old->second.value == wish.value;
+    wish.since = stayed ? old->second.since : now;
   }
 }
 
@@ -139,20 +164,19 @@ DesiredTable arbitrate(const std::vector<Proposal>& proposals,
   std::sort(sorted.begin(), sorted.end(), comes_before);
 
   DesiredTable table;
+  Group group;
   for (auto first = sorted.begin(); first != sorted.end();) {
     const auto last = std::find_if(
         first, sorted.end(), [first](const Proposal* p) { return p->key != (*first)->key; });
-    Desired wish = decide_file(Group(first, last));
+    group.assign(first, last);
+    Desired wish = decide_file(group);
     const CgroupPath& path = (*first)->key.path;
     wish.order = path == be_root ? 0 : path.depth();
     table.emplace_hint(table.end(), (*first)->key, std::move(wish));
     first = last;
   }
   if (version == CgroupVersion::kV1) bound_by_parent(table);
-  for (auto& [key, wish] : table) {
-    const auto old = previous.find(key);
-    wish.since = old != previous.end() && old->second.value == wish.value ? old->second.since : now;
-  }
+  keep_since(table, previous, now);
   return table;
 }
 
