@@ -26,6 +26,7 @@ bool from_held(const HeldIndex& index, PathLimit& limit) {
   const auto* held = index.find(limit.key);
   if (held == nullptr) return false;
   limit.file = held->file;
+  if (held->raw.empty()) return true;  // not read yet: unknown
   take_raw(limit, held->raw);
   // Between a foreign write and the rewrite the kernel holds somebody else's value.
   limit.owner = held->raw == held->value ? held->plugin : kForeign;

@@ -15,6 +15,7 @@ class HeldIndex {
   /// Files of `path` itself and of everything below it, by key. None for the root, which is what a
   /// pod without a known cgroup has.
   std::vector<const StatusView::HeldFile*> at_or_below(const CgroupPath& path) const;
+  const std::vector<const StatusView::HeldFile*>& all() const { return sorted_; }  ///< by key
 
  private:
   std::vector<const StatusView::HeldFile*> sorted_;

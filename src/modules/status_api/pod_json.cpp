@@ -7,55 +7,37 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <fmt/format.h>
 
-#include "base/parse.hpp"
+#include "modules/status_api/list_writer.hpp"
 
 namespace koordlet::status_api {
 
 namespace {
 
-constexpr std::int64_t kDefaultLimit = 500;
-constexpr std::int64_t kMaxLimit = 1000;
-
-struct Page {
-  std::int64_t limit = kDefaultLimit;
-  std::string after;  ///< uid; empty: from the start
+struct Filter {
   std::optional<std::string> ns;
   std::optional<QosClass> qos;
-  std::string filter;  ///< both filters as one text, to bind the token to them
+
+  bool matches(const Pod& pod) const {
+    return (!ns || pod.ns == *ns) && (!qos || qos_with_default(pod) == *qos);
+  }
+  /// Both as one text, to bind the page token to them.
+  std::string text() const {
+    return fmt::format("pods\n{}\n{}", ns.value_or(""), qos ? to_string(*qos) : "");
+  }
 };
 
-Error fault(std::string text) { return Error{Errc::kParse, std::move(text)}; }
-
-Result<Page> parse_page(std::string_view query) {
-  const auto parameters = parse_query(query, {"limit", "continue", "namespace", "qos"});
-  if (!parameters) return parameters.error();
-  Page page;
-  if (const auto at = parameters->find("limit"); at != parameters->end()) {
-    const auto limit = parse_i64(at->second);
-    if (!limit || *limit < 1 || *limit > kMaxLimit) {
-      return fault(
-          fmt::format("limit: '{}': expected a whole number 1..{}", at->second, kMaxLimit));
-    }
-    page.limit = *limit;
-  }
-  if (const auto at = parameters->find("namespace"); at != parameters->end()) page.ns = at->second;
-  if (const auto at = parameters->find("qos"); at != parameters->end()) {
-    page.qos = parse_qos_class(at->second);
-    if (page.qos == QosClass::kNone) {
-      return fault(fmt::format("qos: '{}': expected one of LSE, LSR, LS, BE, SYSTEM", at->second));
+Result<Filter> parse_filter(const Parameters& parameters) {
+  Filter filter;
+  if (const auto at = parameters.find("namespace"); at != parameters.end()) filter.ns = at->second;
+  if (const auto at = parameters.find("qos"); at != parameters.end()) {
+    filter.qos = parse_qos_class(at->second);
+    if (filter.qos == QosClass::kNone) {
+      return Error{
+          Errc::kParse,
+          fmt::format("qos: '{}': expected one of LSE, LSR, LS, BE, SYSTEM", utf8(at->second))};
     }
   }
-  page.filter = fmt::format("{}\n{}", page.ns.value_or(""), page.qos ? to_string(*page.qos) : "");
-  if (const auto at = parameters->find("continue"); at != parameters->end()) {
-    auto after = read_token(at->second, page.filter);
-    if (!after) return after.error();
-    page.after = std::move(*after);
-  }
-  return page;
-}
-
-bool matches(const Page& page, const Pod& pod) {
-  return (!page.ns || pod.ns == *page.ns) && (!page.qos || qos_with_default(pod) == *page.qos);
+  return filter;
 }
 
 json::object resources(const Resources& r) {
@@ -136,39 +118,24 @@ json::object pod_summary(const StatusView& view,
 }
 
 net::HttpResponse pods_list(const StatusView& view, std::string_view query) {
-  const auto page = parse_page(query);
+  const auto parameters = parse_query(query, {"limit", "continue", "namespace", "qos"});
+  if (!parameters) return problem(400, parameters.error().context);
+  const auto filter = parse_filter(*parameters);
+  if (!filter) return problem(400, filter.error().context);
+  const auto page = parse_page(*parameters, filter->text());
   if (!page) return problem(400, page.error().context);
-  // One block for the whole answer: a page of 1000 pods makes some 20000 small values.
-  json::monotonic_resource block(256 * 1024);
-  const json::storage_ptr sp(&block);
   const HeldIndex held(view);
-  json::array items(sp);
-  std::int64_t total = 0;
-  std::int64_t remaining = 0;
-  std::string last;
+  ListWriter list("items", *page, view.state ? view.state->pods.size() : 0);
+  std::array<unsigned char, 8192> room;
+  json::monotonic_resource block(room.data(), room.size());
   if (view.state) {
     for (const auto& pod : view.state->pods) {
-      if (!matches(*page, *pod)) continue;
-      ++total;
-      if (!page->after.empty() && pod->uid <= page->after) continue;
-      if (static_cast<std::int64_t>(items.size()) == page->limit) {
-        ++remaining;
-        continue;
-      }
-      items.emplace_back(pod_summary(view, held, *pod, sp));
-      last = pod->uid;
+      if (!filter->matches(*pod) || !list.take(!page->after || pod->uid > *page->after)) continue;
+      list.add(json::value(pod_summary(view, held, *pod, &block), &block), pod->uid);
+      block.release();
     }
   }
-  json::object body(sp);
-  body.emplace("total", total);
-  body.emplace("remaining", remaining);
-  if (remaining > 0) {
-    body.emplace("continue", make_token(last, page->filter));
-  } else {
-    body.emplace("continue", nullptr);
-  }
-  body.emplace("items", std::move(items));
-  return json_response(200, json::value(std::move(body), sp));
+  return list.finish(filter->text());
 }
 
 net::HttpResponse pod_detail(const StatusView& view, std::string_view uid) {

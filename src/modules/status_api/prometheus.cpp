@@ -1,10 +1,9 @@
 #include "modules/status_api/prometheus.hpp"
 
 #include <algorithm>
-#include <array>
+#include <sstream>
 
 #include <fmt/format.h>
-#include <prometheus/text_serializer.h>
 
 #include "modules/status_api/held_index.hpp"
 #include "modules/status_api/json_text.hpp"
@@ -235,7 +234,6 @@ void add_extra(SeriesSet& out, const StatusView& view) {
 struct MetricsExporter::Impl {
   prometheus::Registry registry;
   SeriesSet series{registry};
-  prometheus::TextSerializer serializer;
   std::optional<double> start_time;  ///< taken once: wall - uptime would move with the wall clock
 };
 
@@ -257,7 +255,9 @@ std::string MetricsExporter::text(const StatusView& view) {
   add_pods(out, view, index);
   add_extra(out, view);
   out.end();
-  return impl_->serializer.Serialize(impl_->registry.Collect());
+  std::ostringstream text;
+  out.write(text);
+  return std::move(text).str();
 }
 
 }  // namespace koordlet::status_api

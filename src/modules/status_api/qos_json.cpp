@@ -1,10 +1,10 @@
+#include "modules/status_api/qos_json.hpp"
+
 #include <algorithm>
 #include <set>
 
 #include <boost/json/array.hpp>
 
-#include "modules/status_api/explain.hpp"
-#include "modules/status_api/held_index.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/status_json.hpp"
 
@@ -131,32 +131,6 @@ json::object suppress(const StatusView::Qos& qos) {
           {"cpuset", qos.suppress_cpuset ? text_value(*qos.suppress_cpuset, {}) : nullptr}};
 }
 
-/// Wish and kernel side by side, one row a file: what is held, and what is wanted but not held.
-json::array table(const StatusView& view) {
-  const HeldIndex index(view);
-  json::array out;
-  const auto row =
-      [&](const CgroupKey& key, const StatusView::HeldFile* held, const Desired* wish) {
-        out.emplace_back(json::object{
-            {"cgroup", cgroup_text(key.path)},
-            {"file", to_string(key.file)},
-            {"desired", wish != nullptr ? json::value(to_string(wish->value)) : nullptr},
-            {"kernel", held != nullptr ? text_or_null(held->raw) : nullptr},
-            {"held", held != nullptr},
-            {"plugin", text_value(wish != nullptr ? wish->plugin : held->plugin, {})},
-            {"reason", text_value(wish != nullptr ? wish->reason : held->reason, {})},
-            {"age_ms", age_ms(view, wish != nullptr ? wish->since : held->since)},
-            {"losers", wish != nullptr ? wish->losers.size() : held->losers.size()}});
-      };
-  if (view.desired != nullptr) {
-    for (const auto& [key, wish] : *view.desired) row(key, index.find(key), &wish);
-  }
-  for (const auto& held : view.held) {
-    if (view.desired == nullptr || !view.desired->contains(held.key)) row(held.key, &held, nullptr);
-  }
-  return out;
-}
-
 }  // namespace
 
 net::HttpResponse node(const StatusView& view) {
@@ -167,7 +141,7 @@ net::HttpResponse node(const StatusView& view) {
                                     {"be_root", be_root(view)}});
 }
 
-net::HttpResponse qos(const StatusView& view) {
+json::object qos_state(const StatusView& view) {
   const auto& qos = view.qos;
   const auto use = node_use_permyriad(view);
   const auto& hold = qos.hold_until;
@@ -198,33 +172,7 @@ net::HttpResponse qos(const StatusView& view) {
                       {"be_shares", qos.effective.identity.be_shares},
                       {"be_weight", qos.effective.identity.be_weight}};
   body["nodeslo_faults"] = text_array(qos.effective.faults);
-  body["table"] = table(view);
-  return json_response(200, std::move(body));
-}
-
-net::HttpResponse executor(const StatusView& view) {
-  const auto& e = view.executor;
-  const auto us = [](const auto& d) { return d ? json::value(d->count()) : json::value(nullptr); };
-  json::array items;
-  for (const auto& held : view.held) items.emplace_back(held_file(view, held));
-  json::array outcomes;
-  for (const auto& o : view.outcomes) outcomes.emplace_back(outcome(o));
-  return json_response(200,
-                       json::object{{"dry_run", view.qos.dry_run},
-                                    {"counters",
-                                     {{"batches", e.batches},
-                                      {"writes", e.writes},
-                                      {"unchanged", e.unchanged},
-                                      {"refused", e.refused},
-                                      {"gone", e.gone},
-                                      {"unsupported", e.unsupported},
-                                      {"foreign", e.foreign},
-                                      {"restored", e.restored},
-                                      {"journal_failures", e.journal_failures}}},
-                                    {"last_batch_us", us(e.last_batch)},
-                                    {"last_commit_us", us(e.last_commit)},
-                                    {"held", std::move(items)},
-                                    {"outcomes", std::move(outcomes)}});
+  return body;
 }
 
 }  // namespace koordlet::status_api

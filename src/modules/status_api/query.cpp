@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "modules/status_api/json_text.hpp"
 
 namespace koordlet::status_api {
 
 namespace {
+
+constexpr std::size_t kMaxToken = 4096;  ///< hex digits: twice the longest cgroup path we meet
 
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
@@ -39,13 +42,13 @@ std::optional<std::string> percent_decode(std::string_view text) {
 }
 
 /// FNV-1a: enough to tell a token of ours from a typing error, it protects nothing.
-std::uint32_t checksum(std::string_view uid, std::string_view filter) {
+std::uint32_t checksum(std::string_view last, std::string_view filter) {
   std::uint32_t h = 2166136261U;
   const auto mix = [&h](std::string_view text) {
     for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 16777619U;
     h = (h ^ 0xFFU) * 16777619U;
   };
-  mix(uid);
+  mix(last);
   mix(filter);
   return h;
 }
@@ -80,13 +83,13 @@ Result<Parameters> parse_query(std::string_view query,
   return out;
 }
 
-std::string make_token(std::string_view last_uid, std::string_view filter) {
+std::string make_token(std::string_view last, std::string_view filter) {
   std::string out;
-  out.reserve(last_uid.size() * 2 + 9);
-  for (const char c : last_uid) {
+  out.reserve(last.size() * 2 + 9);
+  for (const char c : last) {
     fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(c));
   }
-  fmt::format_to(std::back_inserter(out), ".{:08x}", checksum(last_uid, filter));
+  fmt::format_to(std::back_inserter(out), ".{:08x}", checksum(last, filter));
   return out;
 }
 
@@ -97,16 +100,34 @@ Result<std::string> read_token(std::string_view token, std::string_view filter) 
         "same filter, or start without it");
   };
   const auto dot = token.find('.');
-  if (dot == std::string_view::npos || dot == 0 || dot % 2 != 0 || dot > 512) return bad();
-  std::string uid;
+  if (dot == std::string_view::npos || dot == 0 || dot % 2 != 0 || dot > kMaxToken) return bad();
+  std::string last;
   for (std::size_t i = 0; i < dot; i += 2) {
     const auto high = hex_digit(token[i]);
     const auto low = hex_digit(token[i + 1]);
     if (!high || !low) return bad();
-    uid += static_cast<char>(*high * 16 + *low);
+    last += static_cast<char>(*high * 16 + *low);
   }
-  if (make_token(uid, filter) != token) return bad();
-  return uid;
+  if (make_token(last, filter) != token) return bad();
+  return last;
+}
+
+Result<Page> parse_page(const Parameters& parameters, std::string_view filter) {
+  Page page;
+  if (const auto at = parameters.find("limit"); at != parameters.end()) {
+    const auto limit = parse_i64(at->second);
+    if (!limit || *limit < 1 || *limit > Page::kMaxLimit) {
+      return fault(fmt::format(
+          "limit: '{}': expected a whole number 1..{}", utf8(at->second), Page::kMaxLimit));
+    }
+    page.limit = *limit;
+  }
+  if (const auto at = parameters.find("continue"); at != parameters.end()) {
+    auto after = read_token(at->second, filter);
+    if (!after) return after.error();
+    page.after = std::move(*after);
+  }
+  return page;
 }
 
 }  // namespace koordlet::status_api

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,9 +19,18 @@ using Parameters = std::map<std::string, std::string>;
 Result<Parameters> parse_query(std::string_view query,
                                const std::vector<std::string_view>& allowed);
 
-/// A page token names the last uid that was shown and is bound to the filter of its request: a
-/// damaged one, or one of another filter, is kParse. It stays good when that pod goes away.
-std::string make_token(std::string_view last_uid, std::string_view filter);
+/// A page token names the last item that was shown and is bound to the filter of its request: a
+/// damaged one, or one of another filter, is kParse. It stays good when that item goes away.
+std::string make_token(std::string_view last, std::string_view filter);
 Result<std::string> read_token(std::string_view token, std::string_view filter);
+
+/// Which part of a list is asked for: ?limit= 1..1000 (500) and ?continue=.
+struct Page {
+  static constexpr std::int64_t kDefaultLimit = 500;
+  static constexpr std::int64_t kMaxLimit = 1000;
+  std::int64_t limit = kDefaultLimit;
+  std::optional<std::string> after;  ///< last item of the page before
+};
+Result<Page> parse_page(const Parameters& parameters, std::string_view filter);
 
 }  // namespace koordlet::status_api

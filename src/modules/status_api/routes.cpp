@@ -41,9 +41,9 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/v1/node", "Node object, signals, topology"},
     {"/api/v1/pods", "pods: ?limit= ?continue= ?namespace= ?qos=", true},
     {"/api/v1/pods/...", "one pod by uid"},
-    {"/api/v1/qos", "level, thresholds, desired and held values"},
+    {"/api/v1/qos", "level, thresholds, desired and held values: ?limit= ?continue=", true},
     {"/api/v1/explain/...", "why a pod gets the CPU it gets: by uid or namespace/name"},
-    {"/api/v1/executor", "held files, foreign writes, outcomes, counters"},
+    {"/api/v1/executor", "held files, foreign writes, counters: ?limit= ?continue=", true},
     {"/api/v1/config", "every key, its value and source"},
     {"/api/v1/capabilities", "what this machine offers"},
     {kRestore, "POST: put every file back (unix socket only)"},
@@ -100,8 +100,8 @@ HttpResponse answer(const StatusView& view, const HttpRequest& request) {
   if (path == "/api/v1/status") return status(view);
   if (path == "/api/v1/node") return node(view);
   if (path == kPods) return pods_list(view, request.query);
-  if (path == "/api/v1/qos") return qos(view);
-  if (path == "/api/v1/executor") return executor(view);
+  if (path == "/api/v1/qos") return qos(view, request.query);
+  if (path == "/api/v1/executor") return executor(view, request.query);
   if (path == "/api/v1/config") return config(view);
   if (path == "/api/v1/capabilities") return capabilities(view);
   if (const auto uid = behind(path, kPods); !uid.empty()) return pod_detail(view, uid);
@@ -124,7 +124,8 @@ HttpResponse Router::dispatch(const HttpRequest& request, Surface surface) {
   }
   const bool is_restore = endpoint->path == kRestore;
   const std::string_view method = is_restore ? "POST" : "GET";
-  if (request.method != method) {
+  // HEAD is a GET whose body the server keeps back.
+  if (request.method != method && (is_restore || request.method != "HEAD")) {
     return problem(
         405,
         fmt::format(

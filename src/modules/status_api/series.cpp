@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <prometheus/text_serializer.h>
+
 namespace koordlet::status_api {
 
 namespace {
@@ -104,6 +106,12 @@ void SeriesSet::sweep(Families<T>& families) {
 void SeriesSet::end() {
   sweep(gauges_);
   sweep(counters_);
+}
+
+void SeriesSet::write(std::ostream& out) const {
+  const prometheus::TextSerializer serializer;
+  for (const auto& [name, family] : gauges_) serializer.Serialize(out, family.family->Collect());
+  for (const auto& [name, family] : counters_) serializer.Serialize(out, family.family->Collect());
 }
 
 }  // namespace koordlet::status_api

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,9 @@ class SeriesSet {
                double value,
                const prometheus::Labels& labels = {});
   void end();
+  /// Text of all series, family by family: collecting the whole registry at once copies every
+  /// label of every series first.
+  void write(std::ostream& out) const;
 
  private:
   template <class T>

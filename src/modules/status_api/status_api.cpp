@@ -42,12 +42,12 @@ Result<void> StatusApi::open() {
   const auto& config = impl_->config;
   if (!config.socket.empty()) {
     if (auto r = impl_->api.listen_unix(config.socket); !r) {
-      return wrap("api.socket " + config.socket, r.error());
+      return wrap("status.socket " + config.socket, r.error());
     }
   }
   if (!config.listen.empty()) {
     if (auto r = impl_->api.listen_tcp(config.listen); !r) {
-      return wrap("api.listen " + config.listen, r.error());
+      return wrap("status.listen " + config.listen, r.error());
     }
   }
   if (!config.metrics_listen.empty()) {

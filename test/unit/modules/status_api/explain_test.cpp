@@ -133,6 +133,19 @@ TEST_SUITE("status_api/explain") {
     }
     CHECK(has_line(body.at("notes"), "3 of 3 limits on the path are not known"));
   }
+  TEST_CASE("a held file that was not read yet is unknown, not unlimited") {
+    auto view = make_view(CgroupVersion::kV2);
+    view.held[0].raw.clear();
+    auto cpus = hold({path("kubepods/besteffort"), CgroupFile::kCpuset}, "/f", "0-3");
+    cpus.raw.clear();
+    view.held.push_back(cpus);
+    const auto body = fetch(view, "/api/v1/explain/be-1");
+    const auto& limits = body.at("cpu_path").as_array();
+    CHECK(limits.at(0).at("limit_milli").is_null());
+    CHECK(limits.at(3).at("limit_milli").is_null());
+    CHECK(body.at("smallest_cpu_limit").is_null());
+    CHECK_FALSE(has_line(body.at("notes"), "wanted is"));
+  }
   TEST_CASE("a foreign value in the kernel is not shown as ours") {
     auto view = make_view(CgroupVersion::kV2);
     view.held[0].raw = "max 100000";

@@ -75,6 +75,14 @@ TEST_SUITE("status_api/routes") {
     CHECK(restore.status == 405);
     CHECK(restore.body.find("expected POST") != std::string::npos);
   }
+  TEST_CASE("HEAD is answered like GET, but never runs a restore") {
+    auto router = make_router(view_v2());
+    CHECK(router.handle(with_method("HEAD", "/healthz"), Surface::kMetrics).status == 200);
+    CHECK(router.handle(with_method("HEAD", "/api/v1/nope"), Surface::kApi).status == 404);
+    auto restore = with_method("HEAD", "/api/v1/restore");
+    restore.unix_socket = true;
+    CHECK(router.handle(restore, Surface::kApi).status == 405);
+  }
   TEST_CASE("the metrics listener serves three paths only") {
     auto router = make_router(view_v2());
     for (const char* path : {"/metrics", "/healthz", "/readyz"}) {

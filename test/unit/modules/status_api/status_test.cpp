@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "modules/status_api/json_text.hpp"
+#include "modules/status_api/query.hpp"
 #include "modules/status_api/use_split.hpp"
 #include "view_fixture.hpp"
 
@@ -209,6 +210,46 @@ TEST_SUITE("status_api/qos and executor") {
     CHECK(text(held.at("last_outcome").at("kind")) == "written");
     view.held[0].last.reset();
     CHECK(fetch(view, "/api/v1/executor").at("held").as_array().at(0).at("last_outcome").is_null());
+  }
+  TEST_CASE("qos and executor lists are paged by file; a foreign token is 400") {
+    auto view = make_view(CgroupVersion::kV2);
+    DesiredTable table;
+    view.held.clear();
+    for (int i = 0; i < 5; ++i) {
+      const auto pod = path(fmt::format("kubepods/besteffort/pod{}", i));
+      view.held.push_back(hold({pod, CgroupFile::kCpuMax}, "/f", "1000 100000"));
+      view.held.push_back(hold({pod, CgroupFile::kCpuWeight}, "/f", "2"));
+      table.emplace(view.held.back().key,
+                    Desired{Number{2}, Role::kCap, "identity", "", kNow, {}, 0});
+    }
+    view.desired = &table;
+    for (const auto& [endpoint, field] : std::map<std::string, std::string>{
+             {"/api/v1/executor", "held"}, {"/api/v1/qos", "table"}}) {
+      CAPTURE(endpoint);
+      std::vector<std::string> seen;
+      std::string query = "limit=3";
+      for (int page = 0; page < 6; ++page) {
+        const auto body = fetch(view, endpoint, query);
+        CHECK(body.at("total").as_int64() == 10);
+        for (const auto& row : body.at(field).as_array()) {
+          seen.push_back(text(row.at("cgroup")) + " " + text(row.at("file")));
+        }
+        if (body.at("continue").is_null()) break;
+        query = "limit=3&continue=" + text(body.at("continue"));
+      }
+      REQUIRE(seen.size() == 10);
+      std::sort(seen.begin(), seen.end());
+      CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+      fetch(view, endpoint, "continue=zzz", 400);
+      fetch(view, endpoint, "limit=0", 400);
+      fetch(view, endpoint, "x=1", 400);
+    }
+    const auto token = text(fetch(view, "/api/v1/qos", "limit=3").at("continue"));
+    fetch(view, "/api/v1/executor", "continue=" + token, 400);
+    // Well made, but it names no file.
+    for (const char* name : {"", "9kubepods", "0../x", "x"}) {
+      fetch(view, "/api/v1/qos", "continue=" + status_api::make_token(name, "qos"), 400);
+    }
   }
   TEST_CASE("config and capabilities list what is in the view") {
     auto view = make_view(CgroupVersion::kV2);
