@@ -101,8 +101,8 @@ std::optional<double> Scenario::be_cap_cores() {
 std::optional<double> Scenario::formula_cores() const {
   const auto status = koordlet_->daemon().get("/api/v1/status");
   if (!status) return std::nullopt;
-  const auto ls = number_at(*status, {"cpu_milli", "ls_used"});
-  const auto system = number_at(*status, {"cpu_milli", "system_used"});
+  const auto ls = number_at(*status, {"qos", "cap_ls_used_milli"});
+  const auto system = number_at(*status, {"qos", "cap_system_used_milli"});
   if (!ls || !system) return std::nullopt;
   return (node_cpu_milli_ * kHighPercent / 100 - *ls - *system) / 1000;
 }

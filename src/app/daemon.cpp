@@ -80,7 +80,7 @@ Result<void> Daemon::open() {
   cgroups_ = std::make_unique<kernel::CgroupFs>(config_.host, version_, budget / 4);
   cache_ = std::make_unique<MetricCache>(metric_cache_config(config_), *storage_, clock_);
   states_ = std::make_unique<StatesInformer>(
-      io_.get_executor(), config_.states.informer, *cgroups_, config_.host, clock_);
+      io_.get_executor(), config_.states.informer, *cgroups_, config_.host, clock_, storage_.get());
   advisor_ = std::make_unique<MetricAdvisor>(
       config_.collect, config_.host, version_, clock_, budget / 4 * 3);
   qos_ = std::make_unique<QosManager>(config_.qos.policy);

@@ -56,7 +56,11 @@ void Daemon::add_qos(StatusView& v) const {
   q.use_permyriad = s.pressure.use_permyriad;
   q.factor_permille = s.pressure.factor_permille;
   q.below_exit = s.pressure.below_exit;
-  if (s.pressure.root_cap.v > 0) q.be_root_cap_milli = s.pressure.root_cap.v;
+  if (s.pressure.root_cap.v > 0) {
+    q.be_root_cap_milli = s.pressure.root_cap.v;
+    q.cap_ls_used_milli = s.pressure.root_ls_used.v;
+    q.cap_system_used_milli = s.pressure.root_system_used.v;
+  }
   if (s.suppress.budget) q.suppress_budget_milli = s.suppress.budget->v;
   if (s.suppress.cpuset) q.suppress_cpuset = s.suppress.cpuset->to_string();
   q.hold_seconds = s.pressure.hold_seconds;
@@ -155,6 +159,7 @@ StatusView Daemon::view() const {
   v.wall = clock_.wall();
   v.version = KOORDLET_VERSION;
   v.boot_id = boot_id_;
+  v.listen = api_->listen_address();
   v.uptime = std::chrono::duration_cast<milliseconds>(v.now - started_);
   v.cgroup_version = version_;
   if (const auto layout = states_->layout()) v.driver = layout->driver();

@@ -20,6 +20,9 @@ using std::chrono::nanoseconds;
 constexpr auto kSlice = std::chrono::microseconds{1000};      // work between two yields to the loop
 constexpr auto kFastWindow = std::chrono::milliseconds{200};  // window of the class-counter poll
 
+/// Until the cgroup driver is known a pod has no path of its own, and the root is no pod's.
+bool is_measured(const Pod& pod) { return is_active(pod) && !pod.cgroup.is_root(); }
+
 /// A pod below the BE root is inside be_used already.
 bool is_outside_be(const Pod& pod, const CgroupPath& be_root) {
   return pod.qos == QosClass::kBe && !be_root.is_ancestor_of(pod.cgroup);
@@ -172,7 +175,7 @@ void MetricAdvisor::Impl::read_classes(const NodeState& state,
   out.kubepods_used = class_rate(layout.kubepods(), "kubepods cpu");
   out.be_used = class_rate(be_root, "best-effort cpu");
   for (const auto& pod : state.pods) {
-    if (!is_active(*pod) || !is_outside_be(*pod, be_root)) continue;
+    if (!is_measured(*pod) || !is_outside_be(*pod, be_root)) continue;
     if (const auto rate = class_rate(pod->cgroup, "best-effort pods outside the class")) {
       out.be_outside_used += *rate;
     }
@@ -315,7 +318,7 @@ asio::awaitable<void> MetricAdvisor::collect_pods(std::shared_ptr<const NodeStat
   std::chrono::nanoseconds worked{0};
   auto slice_start = std::chrono::steady_clock::now();
   for (const auto& pod : state->pods) {
-    if (is_active(*pod)) m.measure_pod(*pod);
+    if (is_measured(*pod)) m.measure_pod(*pod);
     const auto in_slice = std::chrono::steady_clock::now() - slice_start;
     if (in_slice < kSlice) continue;
     worked += in_slice;

@@ -30,6 +30,8 @@ json::object qos_summary(const StatusView& view) {
           {"node_use_percent", use ? json::value(*use / 100.0) : json::value(nullptr)},
           {"factor_permille", qos.factor_permille},
           {"be_root_cap_milli", integer(qos.be_root_cap_milli)},
+          {"cap_ls_used_milli", integer(qos.cap_ls_used_milli)},
+          {"cap_system_used_milli", integer(qos.cap_system_used_milli)},
           {"stale", text_or_null(qos.stale)},
           {"ticks", qos.ticks},
           {"level_changes", qos.level_changes}};
@@ -132,6 +134,7 @@ net::HttpResponse status(const StatusView& view) {
   body["version"] = text_value(view.version, {});
   body["node"] = text_or_null(view.node_name);
   body["boot_id"] = text_or_null(view.boot_id);
+  body["listen"] = text_or_null(view.listen);
   body["time"] = rfc3339(view.wall);
   body["uptime_ms"] = view.uptime.count();
   body["ready"] = view.ready;

@@ -59,6 +59,8 @@ struct StatusView {
     int factor_permille = 1000;
     int below_exit = 0;
     std::optional<std::int64_t> be_root_cap_milli;
+    /// What the BE-root cap was computed from: capacity x high % - LS use - system use.
+    std::optional<std::int64_t> cap_ls_used_milli, cap_system_used_milli;
     std::optional<std::int64_t> suppress_budget_milli;
     std::optional<std::string> suppress_cpuset;
     int hold_seconds = 0;
@@ -94,6 +96,7 @@ struct StatusView {
   MonoTime now;
   WallTime wall;
   std::string version, node_name, boot_id;
+  std::string listen;  ///< address of the REST listener, "" none
   bool ready = false;
   std::vector<std::string> not_ready;  ///< why not
   std::chrono::milliseconds uptime{0};

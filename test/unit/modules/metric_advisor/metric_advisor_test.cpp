@@ -213,6 +213,18 @@ TEST_SUITE("metric_advisor") {
     CHECK_FALSE(advisor.pods().contains("be"));
     CHECK_FALSE(value_of(advisor.take_samples(), "pod_memory_usage", "be"));
   }
+  TEST_CASE("a pod without a path yet is not measured: the root cgroup is no pod's") {
+    Host host;
+    auto homeless = std::make_shared<Pod>(*host.state.pods[0]);
+    homeless->cgroup = CgroupPath{};
+    host.state.pods[0] = homeless;
+    host.tree.write("cg/cpuacct/cpuacct.usage", "1\n");
+    auto advisor = host.advisor();
+    boost::asio::io_context io;
+    test::run(io, advisor.collect_pods(std::make_shared<const NodeState>(host.state)));
+    CHECK_FALSE(advisor.pods().contains("be"));
+    CHECK(advisor.pods().contains("ls"));
+  }
   TEST_CASE("host application directories") {
     const kernel::CgroupLayout layout{CgroupDriver::kSystemd};
     const auto dir =
