@@ -40,7 +40,8 @@ Daemon::Daemon(const LoadedConfig& loaded)
       started_{clock_.now()},
       tasks_{io_.get_executor(),
              [this](const auto& name, const auto& e) { on_task_exit(name, e); }},
-      wake_{io_, asio::steady_timer::time_point::max()} {}
+      wake_{io_, asio::steady_timer::time_point::max()},
+      collect_wait_{io_} {}
 
 Daemon::~Daemon() = default;
 
@@ -137,7 +138,7 @@ asio::awaitable<void> Daemon::supervise() {
     co_return;
   }
   const auto state = states_->state();
-  for (const auto& fault : state->faults) log::warn("states", fault);
+  log_faults("states", state->faults, state_faults_);
   log::info("koordlet",
             fmt::format("version {} runs: cgroup {}, {} pods, node {}{}",
                         KOORDLET_VERSION,
@@ -145,7 +146,7 @@ asio::awaitable<void> Daemon::supervise() {
                         state->pods.size(),
                         state->node ? state->node->name : "unknown",
                         config_.executor.dry_run ? ", dry run" : ""));
-  states_->on_change([this] { wake({.change = true}); });
+  states_->on_change([this] { on_state_change(); });
   tasks_.spawn("status api", api_->run());
   tasks_.spawn("watchdog", watchdog_->run());
   tasks_.spawn("metric cache", cache_->run());

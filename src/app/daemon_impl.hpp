@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,10 +67,16 @@ class Daemon {
   boost::asio::awaitable<void> run_tick(Due due);
   boost::asio::awaitable<void> apply(bool only_if_changed);
   void wake(Due due);
+  void on_state_change();
+  void collect_within(std::chrono::seconds delay);
   void adopt_caps(const std::vector<ResourceExecutor::Held>& held);
   Snapshot build_snapshot(bool may_relax);
   std::optional<BeRoot> read_be_root() const;
-  void log_tick(const std::vector<Outcome>& outcomes);
+  void log_outcomes(const std::vector<Outcome>& outcomes);
+  void log_level();
+  static void log_faults(const std::string& subject,
+                         const std::vector<std::string>& faults,
+                         std::set<std::string>& known);
   MilliCpu capacity() const;
 
   // daemon_status.cpp: what the API shows
@@ -113,10 +120,12 @@ class Daemon {
   std::optional<BeRoot> be_root_;
   std::uint64_t ticks_ = 0;
   std::uint64_t missed_ticks_ = 0;
-  std::uint64_t last_state_version_ = 0;
   std::string last_level_;
-  bool collect_running_ = false;
-  reactor::TimerFd* collect_timer_ = nullptr;
+  boost::asio::steady_timer collect_wait_;
+  MonoTime collect_due_;
+  int collect_soon_ = 2;                             ///< passes that follow each other quickly
+  std::map<CgroupKey, std::string> refused_;         ///< as logged
+  std::set<std::string> state_faults_, slo_faults_;  ///< as logged
   std::map<std::string, std::chrono::microseconds> stages_;
   std::vector<StatusView::Capability> capabilities_;
   bool stopping_ = false;

@@ -13,6 +13,7 @@ using reactor::use_ec;
 using std::chrono::microseconds;
 
 constexpr auto kFastCollect = std::chrono::seconds{10};  // while the level is HIGH
+constexpr auto kSoonCollect = std::chrono::seconds{1};   // after the pods changed
 
 /// Notes how long a stage took when it goes out of scope.
 class Stage {
@@ -114,6 +115,8 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
     static_cast<void>(qos_->step(snapshot));
   }
   qos_->note_duration(stages_["decide"]);
+  log_level();
+  log_faults("nodeslo", qos_->status().effective.faults, slo_faults_);
   near_ = qos_->near_threshold(*signals_, capacity());
   co_await apply(!due.tick);
 }
@@ -125,41 +128,56 @@ asio::awaitable<void> Daemon::apply(bool only_if_changed) {
   applied_ = wishes(desired);
   const Stage stage{stages_["apply"]};
   const auto outcomes = co_await executor_->apply(desired, clock_.now());
-  log_tick(outcomes);
+  log_outcomes(outcomes);
 }
 
-void Daemon::log_tick(const std::vector<Outcome>& outcomes) {
+void Daemon::log_outcomes(const std::vector<Outcome>& outcomes) {
   std::vector<Outcome> notable;
+  std::map<CgroupKey, std::string> refused;
   std::size_t written = 0;
   for (const auto& o : outcomes) {
     if (o.kind == OutcomeKind::kUnchanged) continue;
     if (o.kind == OutcomeKind::kWritten) ++written;
-    if (o.kind == OutcomeKind::kRefused)
-      log::warn("executor", fmt::format("{}: {}", to_string(o.key), o.error));
+    if (o.kind == OutcomeKind::kRefused) {
+      // A refusal that lasts is one line, not one a tick.
+      const auto known = refused_.find(o.key);
+      if (known == refused_.end() || known->second != o.error) {
+        log::warn("executor", fmt::format("{}: {}", to_string(o.key), o.error));
+      }
+      refused.emplace(o.key, o.error);
+    }
     notable.push_back(o);
   }
-  const std::string level{policy::to_string(qos_->status().pressure.level)};
-  if (level != last_level_) {
-    const auto& p = qos_->status().pressure;
-    log::info("pressure",
-              fmt::format("level {} -> {}: node use {}.{:02} %, factor {} permille",
-                          last_level_.empty() ? "none yet" : last_level_,
-                          level,
-                          p.use_permyriad / 100,
-                          p.use_permyriad % 100,
-                          p.factor_permille));
-    last_level_ = level;
-    if (collect_timer_ != nullptr) {
-      const auto normal = std::chrono::nanoseconds{config_.collect.collect_interval};
-      collect_timer_->set_interval(p.level == policy::Level::kHigh
-                                       ? std::min<std::chrono::nanoseconds>(normal, kFastCollect)
-                                       : normal);
-    }
-  }
-  if (written > 0)
-    log::debug("executor", fmt::format("{} cgroup files written (cpu.max and others)", written));
+  refused_ = std::move(refused);
+  if (written > 0) log::debug("executor", fmt::format("{} cgroup files written", written));
   // The last batch that did something stays visible until the next one.
   if (!notable.empty()) last_outcomes_ = std::move(notable);
+}
+
+/// Each refused input once, when it appears.
+void Daemon::log_faults(const std::string& subject,
+                        const std::vector<std::string>& faults,
+                        std::set<std::string>& known) {
+  std::set<std::string> now{faults.begin(), faults.end()};
+  for (const auto& fault : now) {
+    if (!known.contains(fault)) log::warn(subject, fault);
+  }
+  known = std::move(now);
+}
+
+void Daemon::log_level() {
+  const auto& p = qos_->status().pressure;
+  const std::string level{policy::to_string(p.level)};
+  if (level == last_level_) return;
+  log::info("pressure",
+            fmt::format("level {} -> {}: node use {}.{:02} %, factor {} permille",
+                        last_level_.empty() ? "none yet" : last_level_,
+                        level,
+                        p.use_permyriad / 100,
+                        p.use_permyriad % 100,
+                        p.factor_permille));
+  last_level_ = level;
+  if (p.level == policy::Level::kHigh) collect_within(kFastCollect);
 }
 
 MilliCpu Daemon::capacity() const {
@@ -194,16 +212,40 @@ Snapshot Daemon::build_snapshot(bool may_relax) {
   return s;
 }
 
+/// Pods and containers each collect interval, 10 s while the level is HIGH. A rate needs two
+/// readings: at the start and after a change of pods the next two passes follow within seconds, so
+/// that a new pod has figures soon.
 asio::awaitable<void> Daemon::collect_loop() {
-  reactor::TimerFd timer{io_.get_executor(), config_.collect.collect_interval};
-  collect_timer_ = &timer;
   for (;;) {
     co_await advisor_->collect_pods(states_->state());
     stages_["collect"] = advisor_->last_collect();
-    const auto ec = co_await timer.wait();
-    if (ec) break;
+    std::chrono::seconds pause = config_.collect.collect_interval;
+    if (qos_->status().pressure.level == policy::Level::kHigh)
+      pause = std::min(pause, kFastCollect);
+    if (collect_soon_ > 0) {
+      --collect_soon_;
+      pause = kSoonCollect;
+    }
+    collect_due_ = clock_.now() + pause;
+    while (clock_.now() < collect_due_) {
+      collect_wait_.expires_at(collect_due_);
+      co_await collect_wait_.async_wait(use_ec);
+      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (cancelled != asio::cancellation_type::none) co_return;
+    }
   }
-  collect_timer_ = nullptr;
+}
+
+void Daemon::collect_within(std::chrono::seconds delay) {
+  collect_due_ = std::min(collect_due_, clock_.now() + delay);
+  collect_wait_.cancel();
+}
+
+void Daemon::on_state_change() {
+  log_faults("states", states_->state()->faults, state_faults_);
+  wake({.change = true});
+  collect_soon_ = 2;
+  collect_within(kSoonCollect);
 }
 
 /// Restart without a ramp from zero: the factor and the class cap that still hold in the kernel.
