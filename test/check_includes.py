@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks include direction: every project include of a file in src/ must point into its own folder or into one that
-cmake/Architecture.cmake allows for it. With --headers it also compiles each header alone.
+cmake/Architecture.cmake allows for it, and only src/kernel spells /sys and /proc. With --headers it also compiles each
+header alone.
 
 usage: check_includes.py BUILD_DIR [--headers CXX]
 """
@@ -44,6 +45,8 @@ def check_edges(rules):
                 m = INCLUDE.match(line)
                 if m and os.path.dirname(m.group(1)) not in rules[owner]:
                     faults.append(f"{path}:{number}: {owner} must not include {m.group(1)}")
+                if owner != "src/kernel" and SYSTEM_PATH.search(line.split("//")[0]):
+                    faults.append(f"{path}:{number}: only src/kernel spells /sys and /proc")
     return faults
 
 
