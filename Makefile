@@ -34,7 +34,7 @@ clang:
 
 vmtest:
 	@scripts/install-deps test vm
-	@scripts/build release
+	@scripts/build release koordlet koordlet-demo live
 	@test/vm/run-suite
 
 format:
