@@ -182,6 +182,20 @@ TEST_SUITE("policy/pressure relaxing") {
     }
   }
 
+  TEST_CASE("use of pods without a request stays in the guard's prediction") {
+    // Caps of 300 cores, and BE uses 490: one step of 100 cores may lead to 79.9 %, not to 80 %.
+    for (const std::int64_t ls : {209'999, 210'000}) {
+      CAPTURE(ls);
+      Rig rig;
+      rig.world.pods = {be_pod("a", 1'000'000), be_pod("free", std::nullopt)};
+      rig.state.level = Level::kMid;
+      rig.state.factor_permille = 300;
+      rig.world.sample(ls, 490'000);
+      rig.look();
+      CHECK(rig.state.factor_permille == (ls < 210'000 ? 400 : 300));
+    }
+  }
+
   TEST_CASE("BE use unknown: the guard takes the caps for full") {
     Rig rig;
     rig.world.pods = {be_pod("a", 400'000)};
@@ -268,6 +282,23 @@ TEST_SUITE("policy/pressure hold doubling") {
     CHECK(rig.state.level == Level::kMid);
     CHECK(rig.state.factor_permille == 300);
     CHECK(rig.state.hold_seconds == 10);
+  }
+
+  TEST_CASE("a ramp that goes well is never held, and the level's time stands") {
+    Rig rig{true};
+    rig.at(800'000);
+    rig.at(500'000);
+    rig.at(500'000);  // MID
+    rig.at(500'000);
+    rig.at(500'000);  // NONE
+    const MonoTime since = rig.world.now;
+    CHECK(rig.state.factor_permille == 600);
+    for (const int want : {700, 800, 900, 1000, 1000}) {
+      rig.at(500'000);
+      CHECK(rig.state.factor_permille == want);
+      CHECK(rig.state.hold_seconds == 0);
+      CHECK(rig.state.level_since == since);
+    }
   }
 
   TEST_CASE("an escalation more than 3 s after the step is not blamed on it") {
