@@ -28,7 +28,10 @@ class Builder final : public YAML::EventHandler {
  public:
   std::vector<json::value> take() { return std::move(documents_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // Before a token that can start no node, yaml-cpp makes empty documents for ever.
+    if (mark.pos == last_start_) throw Refused{mark, "unexpected text"};
+    last_start_ = mark.pos;
     anchors_.clear();
     frames_.clear();
   }
@@ -216,6 +219,7 @@ class Builder final : public YAML::EventHandler {
   std::vector<json::value> documents_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Anchored> anchors_;
+  int last_start_ = -1;  // position of the document before
   std::size_t copied_ = 0;
   std::size_t kept_ = 0;
 };

@@ -119,6 +119,13 @@ TEST_SUITE("k8s/documents") {
     CHECK(contains(error_of(std::string_view{"a: 1\nb: \0", 9}), "line 2: control byte 0x00"));
   }
 
+  TEST_CASE("stray marks end in an error, not in endless empty documents") {
+    for (const char* stray : {", a: 1\n", "] a\n", "a: 1\n}\n", "}\n", "a: 1\n---\n, b\n", ","}) {
+      CAPTURE(stray);
+      CHECK(contains(error_of(stray), "line "));
+    }
+  }
+
   TEST_CASE("depth is bounded at 64 in both forms") {
     const auto nested = [](int depth, const char* open, const char* close) {
       std::string text;
