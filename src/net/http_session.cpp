@@ -189,17 +189,17 @@ asio::awaitable<HttpResponse> HttpSession::ask_handler(HttpRequest request) {
 
 /// True: the connection may serve another request.
 asio::awaitable<bool> HttpSession::serve_one() {
-  Reader reader{context_->limits};
-  const bool arrived = co_await read_request(reader);
+  const auto reader = std::make_unique<Reader>(context_->limits);
+  const bool arrived = co_await read_request(*reader);
   if (!arrived) co_return false;
   Reply reply;
-  if (reader.refusal) {
-    reply.response = std::move(*reader.refusal);
+  if (reader->refusal) {
+    reply.response = std::move(*reader->refusal);
     co_await write_reply(std::move(reply));
     co_await linger();
     co_return false;
   }
-  auto& message = reader.parser.get();
+  auto& message = reader->parser.get();
   reply.keep_alive = message.keep_alive();
   reply.with_body = message.method() != http::verb::head;
   auto checked = check_request(message, unix_peer_);

@@ -97,8 +97,9 @@ asio::awaitable<Result<void>> PsiTrigger::wait() {
     if (!state->pending && !state->ended)
       co_return errno_error(ECANCELED, state->name, "wait for pressure");
   }
-  if (!std::exchange(state->pending, false)) co_return *state->ended;
-  co_return Result<void>{};
+  Result<void> event;
+  if (!std::exchange(state->pending, false)) event = *state->ended;
+  co_return event;
 }
 
 std::uint64_t PsiTrigger::events() const { return state_->events; }

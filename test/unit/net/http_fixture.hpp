@@ -21,7 +21,8 @@ class RunningServer {
   using Prepare = std::function<Result<void>(net::HttpServer&)>;
   template <class Handler>
   RunningServer(Handler handler, net::HttpServer::Limits limits, const Prepare& prepare)
-      : server_{io_.get_executor(), std::move(handler), limits},
+      : io_{},
+        server_{io_.get_executor(), std::move(handler), limits},
         group_{io_.get_executor(), nullptr} {
     start(prepare);
   }

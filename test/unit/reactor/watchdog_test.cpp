@@ -1,6 +1,7 @@
 #include "reactor/watchdog.hpp"
 
 #include <array>
+#include <cerrno>
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
@@ -119,7 +120,7 @@ TEST_SUITE("reactor/watchdog") {
     CHECK(dog.stats().stuck >= 1);
     const std::string text = sink.text();
     CHECK(text.find("the loop is stuck") != std::string::npos);
-    CHECK(text.find("unit_reactor") != std::string::npos);
+    CHECK(text.find(program_invocation_short_name) != std::string::npos);
     group.request_stop();
     io.restart();
     io.run();
