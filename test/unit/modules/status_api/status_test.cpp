@@ -223,8 +223,11 @@ TEST_SUITE("status_api/qos and executor") {
                     Desired{Number{2}, Role::kCap, "identity", "", kNow, {}, 0});
     }
     view.desired = &table;
-    for (const auto& [endpoint, field] : std::map<std::string, std::string>{
-             {"/api/v1/executor", "held"}, {"/api/v1/qos", "table"}}) {
+    const std::pair<const char*, const char*> lists[] = {{"/api/v1/executor", "held"},
+                                                         {"/api/v1/qos", "table"}};
+    for (const auto& list : lists) {
+      const std::string endpoint = list.first;
+      const std::string field = list.second;
       CAPTURE(endpoint);
       std::vector<std::string> seen;
       std::string query = "limit=3";
