@@ -57,7 +57,7 @@ class LmdbMetricStore final : public MetricStore {
   Result<void> make_room(StoredTime at);
   Result<void> after_drop();
   Result<void> erase_names(const std::vector<Id>& gone);
-  std::optional<std::int64_t> value_in(std::string_view row, Id id);
+  std::optional<std::int64_t> value_in(std::string_view row, Id id, std::size_t& group);
 
   LmdbEnv& env_;
   Options options_;

@@ -74,7 +74,9 @@ Result<void> LmdbMetricStore::put(const MetricBatch& batch) {
     for (const auto id : added_) {
       const auto text = encode_series_id(id), name = encode_series(*dictionary_.key(id));
       auto key = to_val(text), value = to_val(name);
-      const int rc = mdb_put(txn, series_, &key, &value, 0);
+      // Appended pages are full ones, split pages half full; an id used again is not the last.
+      int rc = mdb_put(txn, series_, &key, &value, MDB_APPEND);
+      if (rc == MDB_KEYEXIST) rc = mdb_put(txn, series_, &key, &value, 0);
       if (rc != 0) return lmdb_error(rc, "series: put");
     }
     const int rc = rows_.put(txn, batch.at, row_);

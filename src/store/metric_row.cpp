@@ -114,18 +114,26 @@ std::string_view RowReader::group_bytes(std::size_t group) const {
   return row_.substr(from, to - from);
 }
 
-RowReader::Found RowReader::find(std::uint32_t id) const {
-  std::size_t low = 0, high = groups(count_);  // the last group whose first id is not above `id`
-  while (low < high) {
-    const auto middle = (low + high) / 2;
-    if (group_first(middle) <= id) {
-      low = middle + 1;
-    } else {
-      high = middle;
+bool RowReader::is_group_of(std::uint32_t id, std::size_t group) const {
+  return group < groups(count_) && group_first(group) <= id &&
+         (group + 1 == groups(count_) || id < group_first(group + 1));
+}
+
+RowReader::Found RowReader::find(std::uint32_t id, std::size_t& hint) const {
+  if (!is_group_of(id, hint)) {
+    std::size_t low = 0, high = groups(count_);  // past the last group that starts at `id` or below
+    while (low < high) {
+      const auto middle = (low + high) / 2;
+      if (group_first(middle) <= id) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
+    if (low == 0) return {};
+    hint = low - 1;
   }
-  if (low == 0) return {};
-  const auto group = low - 1;
+  const auto group = hint;
   const auto entries = std::min(kGroup, count_ - group * kGroup);
   Found found;
   found.damaged = !walk(group_bytes(group), group_first(group), entries, [&](const RowEntry& e) {

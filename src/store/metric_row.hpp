@@ -29,8 +29,14 @@ class RowReader {
     bool damaged = false;
     std::optional<std::int64_t> value;  ///< nullopt: the batch has no sample of this series
   };
-  /// Reads the table of groups and one group, not the whole row.
-  Found find(std::uint32_t id) const;
+  /// Reads the table of groups and one group, not the whole row. `hint` is the group to look at
+  /// first and becomes the one it was found in: row after row, a series keeps to its group, and the
+  /// search of the table (cache misses, in a large store) is saved.
+  Found find(std::uint32_t id, std::size_t& hint) const;
+  Found find(std::uint32_t id) const {
+    std::size_t hint = 0;
+    return find(id, hint);
+  }
   /// All entries in order; nullopt: damaged.
   std::optional<std::vector<RowEntry>> all() const;
   std::size_t size() const { return count_; }
@@ -38,6 +44,7 @@ class RowReader {
  private:
   RowReader(std::string_view row, std::size_t count) : row_{row}, count_{count} {}
   std::uint32_t group_first(std::size_t group) const;
+  bool is_group_of(std::uint32_t id, std::size_t group) const;
   std::string_view group_bytes(std::size_t group) const;  ///< empty: damaged
   std::string_view row_;
   std::size_t count_;

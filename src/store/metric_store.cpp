@@ -65,9 +65,11 @@ Result<void> LmdbMetricStore::load_series(MDB_txn* txn) {
   return rc == MDB_NOTFOUND ? Result<void>{} : lmdb_error(rc, "series: read");
 }
 
-std::optional<std::int64_t> LmdbMetricStore::value_in(std::string_view row, Id id) {
+std::optional<std::int64_t> LmdbMetricStore::value_in(std::string_view row,
+                                                      Id id,
+                                                      std::size_t& group) {
   const auto reader = RowReader::open(row);
-  const auto found = reader ? reader->find(id) : RowReader::Found{true, std::nullopt};
+  const auto found = reader ? reader->find(id, group) : RowReader::Found{true, std::nullopt};
   if (found.damaged) ++damaged_rows_;
   return found.damaged ? std::nullopt : found.value;
 }
@@ -77,8 +79,9 @@ Result<std::optional<TimedValue>> LmdbMetricStore::last(const SeriesKey& series)
   const auto id = dictionary_.find(series);
   if (!id) return out;
   if ((out = dictionary_.last(*id))) return out;
+  std::size_t group = 0;
   auto r = rows_.scan_back([&](StoredTime at, std::string_view row) {
-    if (const auto v = value_in(row, *id)) out = TimedValue{at, *v};
+    if (const auto v = value_in(row, *id, group)) out = TimedValue{at, *v};
     return !out;
   });
   if (!r) return r.error();
@@ -92,8 +95,9 @@ Result<std::vector<TimedValue>> LmdbMetricStore::range(const SeriesKey& series,
   std::vector<TimedValue> out;
   const auto id = dictionary_.find(series);
   if (!id || from > to) return out;
+  std::size_t group = 0;
   auto r = rows_.scan(from, to, [&](StoredTime at, std::string_view row) {
-    if (const auto v = value_in(row, *id)) out.push_back({at, *v});
+    if (const auto v = value_in(row, *id, group)) out.push_back({at, *v});
   });
   if (!r) return r.error();
   return out;

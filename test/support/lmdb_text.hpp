@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <lmdb.h>
 
@@ -37,6 +38,18 @@ inline std::optional<std::string> get_text(store::LmdbEnv& env, std::string_view
     return {};
   });
   return r ? out : std::nullopt;
+}
+
+/// `text` is `prefix` and a UTC time like 20240102T030405Z, perhaps with a number behind it ("-2").
+inline bool is_stamped(std::string_view text, std::string_view prefix) {
+  constexpr std::string_view kShape = "00000000T000000Z";
+  if (!text.starts_with(prefix) || text.size() < prefix.size() + kShape.size()) return false;
+  text.remove_prefix(prefix.size());
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kShape[i] == '0' ? !digit : text[i] != kShape[i]) return false;
+  }
+  return text.size() == kShape.size() || text[kShape.size()] == '-';
 }
 
 }  // namespace koordlet::test

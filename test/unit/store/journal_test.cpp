@@ -46,7 +46,7 @@ struct State {
     env.reset();
     LmdbEnv::Options o;
     o.folder = tree.path("state");
-    o.map_size = 4 << 20;
+    o.map_size = 1 << 20;
     auto opened = LmdbEnv::open(o);
     REQUIRE(opened.has_value());
     env.emplace(std::move(*opened));
@@ -155,7 +155,7 @@ TEST_SUITE("store/journal") {
     State s;
     REQUIRE(Journal{*s.env}.commit({entry("a")}, {}).has_value());
     std::vector<JournalEntry> many;
-    for (int i = 0; i < 40'000; ++i) many.push_back(entry("p/" + std::to_string(i)));
+    for (int i = 0; i < 10'000; ++i) many.push_back(entry("p/" + std::to_string(i)));
     const auto r = Journal{*s.env}.commit(many, {key("a")});
     REQUIRE(r.has_error());
     CHECK(is_map_full(r.error()));

@@ -1,9 +1,6 @@
 #include "store/lmdb_env.hpp"
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <regex>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -261,7 +258,7 @@ TEST_SUITE("store/lmdb_env") {
     REQUIRE(put_text(*env, "a", "1").has_value());
     const auto moved = LmdbEnv::set_aside(std::move(*env), "format");
     REQUIRE(moved.has_value());
-    CHECK(std::regex_match(*moved, std::regex{tree.path("db") + R"(\.format-\d{8}T\d{6}Z)"}));
+    CHECK(test::is_stamped(*moved, tree.path("db") + ".format-"));
     CHECK_FALSE(fs::exists(tree.path("db/data.mdb")));
     auto old = in(tree);
     old.folder = *moved;

@@ -91,6 +91,27 @@ TEST_SUITE("store/metric_row") {
     }
   }
 
+  TEST_CASE("a hint from another row, right, wrong or absurd, changes no answer") {
+    std::mt19937_64 random{5};
+    for (int round = 0; round < 200; ++round) {
+      const auto row = encoded(random_entries(random, 1 + random() % 400));
+      const auto reader = RowReader::open(row);
+      REQUIRE(reader.has_value());
+      for (int i = 0; i < 20; ++i) {
+        const auto id = static_cast<std::uint32_t>(random() % 300'000);
+        std::size_t hint = random() % 2 == 0 ? random() % 8 : random();
+        CHECK(reader->find(id, hint).value == reader->find(id).value);
+        CHECK(reader->find(id, hint).value == reader->find(id).value);
+      }
+      const auto all = reader->all();
+      REQUIRE(all.has_value());
+      for (const auto& e : *all) {
+        std::size_t hint = random() % 8;
+        CHECK(reader->find(e.id, hint).value == e.value);
+      }
+    }
+  }
+
   TEST_CASE("an empty row and the largest id are legal") {
     const auto empty = encoded({});
     REQUIRE(RowReader::open(empty).has_value());
