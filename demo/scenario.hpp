@@ -19,6 +19,7 @@ namespace koordlet::demo {
 /// One step of the LS load from low to high and what the best-effort cap in the kernel file did.
 struct Step {
   double at_s = 0;
+  bool at_floor = false;  ///< BE had nothing left to lose: no cut can be seen
   std::optional<double>
       reaction_ms;  ///< until the kernel file shows a cut; nullopt: none came before the next step
   std::optional<double> cap_cores;  ///< in the kernel file when the step had settled
@@ -62,6 +63,7 @@ class Scenario {
   std::vector<Step> steps_;
   int relax_writes_ = 0;
   bool colour_ = false;
+  bool koordlet_started_ = false;
 };
 
 }  // namespace koordlet::demo

@@ -77,10 +77,10 @@ Result<DemoTree> DemoTree::make(const kernel::HostRoots& roots,
   for (const auto other : {CgroupDriver::kCgroupfs, CgroupDriver::kSystemd}) {
     const auto root = kernel::CgroupLayout{other}.kubepods();
     if (fs::exists(tree.dirs_of(root).front())) {
-      return Error{
-          Errc::kDenied,
-          fmt::format("{}: this machine already has a kubepods tree: the demo does not touch it",
-                      tree.dirs_of(root).front())};
+      return Error{Errc::kDenied,
+                   fmt::format("{}: this machine already has a kubepods tree: the demo does not "
+                               "touch it (a leftover of a killed demo goes with rmdir)",
+                               tree.dirs_of(root).front())};
     }
   }
   std::vector<CgroupPath> wanted{tree.layout_.kubepods(),

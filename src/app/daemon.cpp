@@ -11,7 +11,6 @@
 #include "app/doctor.hpp"
 #include "base/log.hpp"
 #include "kernel/probe.hpp"
-#include "reactor/signals.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -197,7 +196,6 @@ std::vector<Outcome> Daemon::restore_by_request() {
 }
 
 int Daemon::run() {
-  reactor::Signals signals{io_.get_executor()};
   asio::co_spawn(io_, supervise(), [this](const std::exception_ptr& e) {
     if (e) on_task_exit("start", e);
     if (stopping_ && exit_code_ != 0 && tasks_.live() == 0) io_.stop();
@@ -215,7 +213,7 @@ int Daemon::run() {
       co_return;
     }
   };
-  asio::co_spawn(io_, wait_for_signal(*this, signals), asio::detached);
+  asio::co_spawn(io_, wait_for_signal(*this, signals_), asio::detached);
   watchdog_->drive(io_);
   return exit_code_;
 }

@@ -21,6 +21,7 @@
 #include "modules/resource_executor/resource_executor.hpp"
 #include "modules/states_informer/states_informer.hpp"
 #include "modules/status_api/status_api.hpp"
+#include "reactor/signals.hpp"
 #include "reactor/task_group.hpp"
 #include "reactor/timer_fd.hpp"
 #include "reactor/watchdog.hpp"
@@ -97,6 +98,7 @@ class Daemon {
   CpuTopology topology_;
 
   boost::asio::io_context io_{1};
+  reactor::Signals signals_{io_.get_executor()};  ///< before any helper thread
   std::optional<store::LmdbEnv> state_env_;
   std::optional<store::Journal> journal_;
   std::unique_ptr<reactor::Worker> storage_;

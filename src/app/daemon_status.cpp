@@ -18,6 +18,8 @@ std::optional<milliseconds> age_of(MonoTime at, MonoTime now) {
 
 bool Daemon::ready(std::vector<std::string>* why) const {
   std::vector<std::string> reasons;
+  if (paused_)
+    reasons.emplace_back("restored by request: koordlet only watches until it is started again");
   if (!signals_) reasons.emplace_back("no node sample yet");
   if (!states_->state()->node) reasons.emplace_back("no Node object: the node's size is unknown");
   if (!states_->layout()) reasons.emplace_back("no kubepods cgroup yet");
@@ -56,7 +58,7 @@ void Daemon::add_qos(StatusView& v) const {
   q.use_permyriad = s.pressure.use_permyriad;
   q.factor_permille = s.pressure.factor_permille;
   q.below_exit = s.pressure.below_exit;
-  if (s.pressure.root_cap.v > 0) {
+  if (s.pressure.root_cap.v > 0 && !paused_ && be_root_) {
     q.be_root_cap_milli = s.pressure.root_cap.v;
     q.cap_ls_used_milli = s.pressure.root_ls_used.v;
     q.cap_system_used_milli = s.pressure.root_system_used.v;
@@ -169,8 +171,6 @@ StatusView Daemon::view() const {
   add_qos(v);
   add_executor(v);
   add_figures(v);
-  if (paused_)
-    v.faults.emplace_back("restored by request: koordlet only watches until it is started again");
   v.be_root = be_root_;
   v.topology = topology_;
   v.capabilities = capabilities_;

@@ -167,8 +167,15 @@ void Daemon::log_faults(const std::string& subject,
 
 void Daemon::log_level() {
   const auto& p = qos_->status().pressure;
-  const std::string level{policy::to_string(p.level)};
+  const bool off = qos_->status().effective.off;
+  const std::string level{off ? "off" : policy::to_string(p.level)};
   if (level == last_level_) return;
+  if (off) {
+    log::info("pressure",
+              "off by NodeSLO or configuration: everything gets its original value back");
+    last_level_ = level;
+    return;
+  }
   log::info("pressure",
             fmt::format("level {} -> {}: node use {}.{:02} %, factor {} permille",
                         last_level_.empty() ? "none yet" : last_level_,

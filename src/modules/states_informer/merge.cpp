@@ -19,7 +19,8 @@ struct Candidate {
   const std::string* file;
 };
 
-/// Named like the node, or the only one; the first of two with one name.
+/// Named like the node; while the node's name is unknown the only one. The first of two with one
+/// name.
 template <class T>
 std::shared_ptr<const T> choose(std::string_view kind,
                                 const std::string& node_name,
@@ -38,7 +39,7 @@ std::shared_ptr<const T> choose(std::string_view kind,
   if (found != nullptr) return found->object;
   if (all.empty()) return nullptr;
   const auto same = [&all](const Candidate<T>& c) { return c.name == all.front().name; };
-  if (std::all_of(all.begin(), all.end(), same)) {
+  if (node_name.empty() && std::all_of(all.begin(), all.end(), same)) {
     for (std::size_t i = 1; i < all.size(); ++i) {
       faults.push_back(fmt::format("{}: {} {} stands in {} already: ignored",
                                    *all[i].file,

@@ -18,6 +18,9 @@ struct StatusApi::Impl {
       : ex{std::move(executor)},
         config{std::move(c)},
         router{std::move(view), std::move(restore)},
+        socket{ex,
+               [this](const net::HttpRequest& r) { return router.handle(r, Surface::kApi); },
+               net::HttpServer::Limits{}},
         api{ex,
             [this](const net::HttpRequest& r) { return router.handle(r, Surface::kApi); },
             net::HttpServer::Limits{}},
@@ -25,9 +28,14 @@ struct StatusApi::Impl {
                 [this](const net::HttpRequest& r) { return router.handle(r, Surface::kMetrics); },
                 net::HttpServer::Limits{}} {}
 
+  asio::awaitable<void> serve(net::HttpServer& server, bool configured);
+
   asio::any_io_executor ex;
   Config config;
   Router router;
+  // A server each, so that no crowd on one listener takes the connections of another: any local
+  // user reaches loopback, and root's socket must answer all the same.
+  net::HttpServer socket;
   net::HttpServer api;
   net::HttpServer metrics;
 };
@@ -41,7 +49,7 @@ StatusApi::~StatusApi() = default;
 Result<void> StatusApi::open() {
   const auto& config = impl_->config;
   if (!config.socket.empty()) {
-    if (auto r = impl_->api.listen_unix(config.socket); !r) {
+    if (auto r = impl_->socket.listen_unix(config.socket); !r) {
       return wrap("status.socket " + config.socket, r.error());
     }
   }
@@ -58,23 +66,24 @@ Result<void> StatusApi::open() {
   return {};
 }
 
+/// A listener that is not configured waits for the cancel, as the others do.
+asio::awaitable<void> StatusApi::Impl::serve(net::HttpServer& server, bool configured) {
+  if (configured) {
+    co_await server.run();
+    co_return;
+  }
+  asio::steady_timer never{ex, asio::steady_timer::time_point::max()};
+  co_await never.async_wait(reactor::use_ec);
+}
+
 asio::awaitable<void> StatusApi::run() {
   using asio::experimental::awaitable_operators::operator&&;
-  const bool has_api = !impl_->config.socket.empty() || !impl_->config.listen.empty();
-  const bool has_metrics = !impl_->config.metrics_listen.empty();
-  if (has_api && has_metrics) {
-    auto api = impl_->api.run();
-    auto metrics = impl_->metrics.run();
-    auto both = std::move(api) && std::move(metrics);
-    co_await std::move(both);
-  } else if (has_api) {
-    co_await impl_->api.run();
-  } else if (has_metrics) {
-    co_await impl_->metrics.run();
-  } else {
-    asio::steady_timer never{impl_->ex, asio::steady_timer::time_point::max()};
-    co_await never.async_wait(reactor::use_ec);
-  }
+  auto socket = impl_->serve(impl_->socket, !impl_->config.socket.empty());
+  auto api = impl_->serve(impl_->api, !impl_->config.listen.empty());
+  auto metrics = impl_->serve(impl_->metrics, !impl_->config.metrics_listen.empty());
+  auto two = std::move(socket) && std::move(api);
+  auto all = std::move(two) && std::move(metrics);
+  co_await std::move(all);
 }
 
 std::string StatusApi::listen_address() const { return impl_->api.tcp_address(); }

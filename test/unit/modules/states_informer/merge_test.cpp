@@ -93,7 +93,7 @@ TEST_SUITE("states_informer/merge") {
     CHECK(m.pods[0]->cgroup.str() == "kubepods/besteffort/podabc");
   }
 
-  TEST_CASE("Node and NodeSLO: the one named like the node, or the only one") {
+  TEST_CASE("Node and NodeSLO: the one named like the node, or the only Node") {
     const auto named =
         merged({{"a", file(node_yaml("n0") + node_yaml("n1", 4))},
                 {"b", file(slo_yaml("n1", "{enable: true}") + slo_yaml("n2", "{}"))}});
@@ -103,9 +103,18 @@ TEST_SUITE("states_informer/merge") {
     CHECK(named.slo->threshold->enable == true);
     CHECK(named.faults.empty());
 
-    const auto only = merged({{"a", file(node_yaml("other"))}, {"b", file(slo_yaml("x", "{}"))}});
-    CHECK(only.node->name == "other");
+    const auto only = merged({{"a", file(node_yaml("n7"))}, {"b", file(slo_yaml("n7", "{}"))}}, "");
+    REQUIRE(only.node != nullptr);
+    CHECK(only.node->name == "n7");
     CHECK(only.slo != nullptr);
+
+    // Another node's policy must not switch this node's caps off.
+    const auto foreign =
+        merged({{"a", file(node_yaml("n7"))}, {"b", file(slo_yaml("x", "{enable: false}"))}}, "");
+    REQUIRE(foreign.node != nullptr);
+    CHECK(foreign.slo == nullptr);
+    REQUIRE(foreign.faults.size() == 1);
+    CHECK(contains(foreign.faults[0], "1 NodeSLO objects: expected one named n7"));
 
     const auto lost = merged({{"a", file(node_yaml("n2") + node_yaml("n3"))}});
     CHECK(lost.node == nullptr);
