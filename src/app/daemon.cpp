@@ -213,7 +213,7 @@ int Daemon::run() {
       co_return;
     }
   };
-  asio::co_spawn(io_, wait_for_signal(*this, signals_), asio::detached);
+  asio::co_spawn(io_, wait_for_signal(*this, process_signals_), asio::detached);
   watchdog_->drive(io_);
   return exit_code_;
 }

@@ -98,7 +98,7 @@ class Daemon {
   CpuTopology topology_;
 
   boost::asio::io_context io_{1};
-  reactor::Signals signals_{io_.get_executor()};  ///< before any helper thread
+  reactor::Signals process_signals_{io_.get_executor()};  ///< before any helper thread
   std::optional<store::LmdbEnv> state_env_;
   std::optional<store::Journal> journal_;
   std::unique_ptr<reactor::Worker> storage_;
