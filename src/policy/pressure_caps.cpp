@@ -97,7 +97,7 @@ std::vector<Proposal> pressure_caps(const Pressure::State& state,
                                     const PressureConfig& config,
                                     const BePods& pods) {
   std::vector<Proposal> out;
-  out.reserve(pods.capped.size() + 1);
+  out.reserve(pods.capped.size() + 4);  // the root, and room for the other plugins' root files
   const std::string level = level_text(state, config);
   const int factor = state.factor_permille;
   const int ceiling = ceiling_of(state, config);

@@ -63,7 +63,11 @@ struct QosManager::Impl {
   void run(const Snapshot& snap, typename Plugin::State& state, std::vector<Proposal>& all) const {
     auto decision = Plugin::decide(snap, status.effective, std::move(state));
     state = std::move(decision.state);
-    std::move(decision.proposals.begin(), decision.proposals.end(), std::back_inserter(all));
+    if (all.empty()) {
+      all = std::move(decision.proposals);
+    } else {
+      std::move(decision.proposals.begin(), decision.proposals.end(), std::back_inserter(all));
+    }
   }
 };
 
@@ -95,8 +99,9 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
 
   const policy::Level before = status.pressure.level;
   std::vector<Proposal> proposals;
-  impl_->run<policy::Suppress>(snapshot, status.suppress, proposals);
+  // Any order gives the same table; the longest list first spares moving it.
   impl_->run<policy::Pressure>(snapshot, status.pressure, proposals);
+  impl_->run<policy::Suppress>(snapshot, status.suppress, proposals);
   impl_->run<policy::Identity>(snapshot, impl_->identity, proposals);
   if (status.pressure.level != before) ++status.level_changes;
 
