@@ -198,7 +198,8 @@ std::optional<BeRoot> Daemon::read_be_root() const {
   BeRoot out;
   out.path = layout->tier(KubeQos::kBestEffort);
   const auto cpu_max = cgroups_->read({out.path, CgroupFile::kCpuMax});
-  if (!cpu_max) return std::nullopt;
+  // Only a class that is gone loses its wishes: one failed read must not give its caps back.
+  if (!cpu_max) return cpu_max.error().code == Errc::kNotFound ? std::nullopt : be_root_;
   out.cpu_max = std::get<CpuMax>(*cpu_max);
   if (auto set = kernel::read_effective_cpus(config_.host, version_, out.path)) out.cpuset = *set;
   return out;
