@@ -120,7 +120,6 @@ class Daemon {
   std::map<CgroupKey, CgroupValue> applied_;  ///< wishes of the last batch
   std::vector<Outcome> last_outcomes_;        ///< without kUnchanged
   std::optional<BeRoot> be_root_;
-  std::uint64_t ticks_ = 0;
   std::uint64_t missed_ticks_ = 0;
   std::string last_level_;
   boost::asio::steady_timer collect_wait_;

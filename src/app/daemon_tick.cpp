@@ -106,7 +106,6 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
       }
     }
   }
-  if (due.tick) ++ticks_;
   // Before the first sample nothing is known: what an earlier run left in the kernel stays.
   if (!signals_ || (!sampled && !due.tick && !due.change)) co_return;
   {

@@ -6,8 +6,6 @@
 
 #include "app/commands.hpp"
 #include "app/daemon.hpp"
-#include "base/log.hpp"
-#include "kernel/probe.hpp"
 
 namespace {
 
@@ -25,8 +23,6 @@ int run(const CommandLine& command) {
   const ConfigReading reading = read_config(command);
   if (!reading.ok())
     return print({fault_exit_code(reading.faults), "", fault_lines(reading.faults)});
-  const auto limit = kernel::raise_descriptor_limit();
-  if (!limit) log::warn("descriptors", limit.error().context + "; ignoring");
   return run_daemon(reading.loaded);
 }
 
