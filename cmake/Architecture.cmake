@@ -14,14 +14,16 @@ set(KOORDLET_LIBRARIES
   "metric_cache|src/modules/metric_cache|base model kernel reactor net store policy"
   "resource_executor|src/modules/resource_executor|base model kernel reactor net store policy"
   "qos_manager|src/modules/qos_manager|base model kernel reactor net store policy"
+  "node_reporter|src/modules/node_reporter|base model kernel reactor net store k8s policy"
+  "evictor|src/modules/evictor|base model kernel reactor net store k8s policy"
   "status_api|src/modules/status_api|base model kernel reactor net store policy"
-  "app|src/app|base model kernel reactor net store k8s policy states_informer metric_advisor metric_cache resource_executor qos_manager status_api"
+  "app|src/app|base model kernel reactor net store k8s policy states_informer metric_advisor metric_cache resource_executor qos_manager node_reporter evictor status_api"
 )
 
 # External libraries each floor may use.
 set(KOORDLET_EXTERNAL_base fmt::fmt spdlog::spdlog Boost::headers)
 set(KOORDLET_EXTERNAL_reactor koordlet_asio)
-set(KOORDLET_EXTERNAL_net koordlet_beast Boost::json)
+set(KOORDLET_EXTERNAL_net koordlet_beast koordlet_ssl Boost::json)
 set(KOORDLET_EXTERNAL_store lmdb::lmdb)
 set(KOORDLET_EXTERNAL_k8s Boost::json yaml-cpp)
 set(KOORDLET_EXTERNAL_status_api Boost::json prometheus-cpp::core)
