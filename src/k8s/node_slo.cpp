@@ -165,6 +165,9 @@ std::optional<HostApplication> decode_host_application(const Fields& fields) {
     return std::nullopt;
   }
   app.qos = known == QosClass::kSystem ? "" : label;
+  const auto priority = fields.text("priority");
+  if (priority.refused) return std::nullopt;
+  app.priority = priority.value.value_or("");
   const auto path = fields.object("cgroupPath");
   if (path.refused) return std::nullopt;
   if (path.value && !decode_cgroup_path(*path.value, app)) return std::nullopt;

@@ -129,18 +129,19 @@ Result<CpuTicks> parse_proc_stat(std::string_view text) {
 }
 
 Result<MemInfo> parse_meminfo(std::string_view text) {
-  std::optional<Bytes> total, available;
+  std::optional<Bytes> total, available, free;
   while (auto line = next_line(text)) {
     const auto label = next_field(*line);
     if (!label) continue;
     auto* const to = *label == "MemTotal:"       ? &total
                      : *label == "MemAvailable:" ? &available
+                     : *label == "MemFree:"      ? &free
                                                  : nullptr;
     if (to == nullptr) continue;
     const auto bytes = parse_kilobytes(label->substr(0, label->size() - 1), *line);
     if (!bytes) return bytes.error();
     *to = *bytes;
-    if (total && available) return MemInfo{*total, *available};
+    if (total && available) return MemInfo{*total, *available, free};
   }
   return Error{Errc::kParse, total ? "expected a MemAvailable line" : "expected a MemTotal line"};
 }

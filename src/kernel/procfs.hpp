@@ -26,6 +26,7 @@ Result<CpuTicks> parse_proc_stat(std::string_view text);
 struct MemInfo {
   Bytes total;
   Bytes available;
+  std::optional<Bytes> free{};  ///< MemFree, which the kernel prints between the two
 };
 /// kB of the file become bytes. A missing MemTotal or MemAvailable is kParse.
 Result<MemInfo> parse_meminfo(std::string_view text);

@@ -45,6 +45,7 @@ struct HostApplication {
                      ///< "KubepodsBesteffort", "" = none
   std::string parent_dir;
   std::string relative_path;
+  std::string priority{};  ///< as stated, for reports only
   friend bool operator==(const HostApplication&, const HostApplication&) = default;
 };
 

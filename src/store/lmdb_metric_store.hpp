@@ -23,7 +23,7 @@ struct MetricFormat {
 };
 
 /// The interface is documented in metric_store.hpp. Opening and queries are in metric_store.cpp,
-/// appending and dropping in metric_append.cpp.
+/// windows in metric_aggregate.cpp, appending and dropping in metric_append.cpp.
 class LmdbMetricStore final : public MetricStore {
  public:
   LmdbMetricStore(LmdbEnv& env, const Options& options)
@@ -35,6 +35,8 @@ class LmdbMetricStore final : public MetricStore {
   Result<std::optional<WindowAggregate>> aggregate(const SeriesKey& series,
                                                    StoredTime from,
                                                    StoredTime to) override;
+  Result<std::vector<std::optional<WindowAggregate>>> aggregate_many(
+      const std::vector<SeriesWindow>& questions) override;
   Result<std::vector<TimedValue>> range(const SeriesKey& series,
                                         StoredTime from,
                                         StoredTime to) override;

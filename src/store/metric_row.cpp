@@ -143,17 +143,26 @@ RowReader::Found RowReader::find(std::uint32_t id, std::size_t& hint) const {
   return found;
 }
 
-std::optional<std::vector<RowEntry>> RowReader::all() const {
-  std::vector<RowEntry> out;
-  out.reserve(count_);
+bool RowReader::read_intact(std::vector<RowEntry>& out) const {
+  bool whole = true;
   for (std::size_t g = 0; g < groups(count_); ++g) {
     const auto entries = std::min(kGroup, count_ - g * kGroup);
+    const auto before = out.size();
     const bool ok = walk(group_bytes(g), group_first(g), entries, [&](const RowEntry& e) {
       out.push_back(e);
       return true;
     });
-    if (!ok) return std::nullopt;
+    if (ok) continue;
+    out.resize(before);
+    whole = false;
   }
+  return whole;
+}
+
+std::optional<std::vector<RowEntry>> RowReader::all() const {
+  std::vector<RowEntry> out;
+  out.reserve(count_);
+  if (!read_intact(out)) return std::nullopt;
   return out;
 }
 

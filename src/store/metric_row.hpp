@@ -37,6 +37,8 @@ class RowReader {
     std::size_t hint = 0;
     return find(id, hint);
   }
+  /// Appends the entries of all groups that can be read, in order; false: some cannot.
+  bool read_intact(std::vector<RowEntry>& out) const;
   /// All entries in order; nullopt: damaged.
   std::optional<std::vector<RowEntry>> all() const;
   std::size_t size() const { return count_; }

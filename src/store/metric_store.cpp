@@ -7,7 +7,6 @@
 
 #include "store/cursor.hpp"
 #include "store/lmdb_metric_store.hpp"
-#include "store/window.hpp"
 
 namespace koordlet::store {
 Result<void> LmdbMetricStore::start() {
@@ -101,14 +100,6 @@ Result<std::vector<TimedValue>> LmdbMetricStore::range(const SeriesKey& series,
   });
   if (!r) return r.error();
   return out;
-}
-
-Result<std::optional<WindowAggregate>> LmdbMetricStore::aggregate(const SeriesKey& series,
-                                                                  StoredTime from,
-                                                                  StoredTime to) {
-  const auto samples = range(series, from, to);
-  if (!samples) return samples.error();
-  return summarize(*samples);
 }
 
 Result<std::vector<SeriesKey>> LmdbMetricStore::series() {

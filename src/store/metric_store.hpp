@@ -51,6 +51,12 @@ struct WindowAggregate {
   StoredTime first_at{0}, last_at{0};
 };
 
+/// One question of many: a series and its window, both ends included.
+struct SeriesWindow {
+  SeriesKey series;
+  StoredTime from{0}, to{0};
+};
+
 /// The time-series store: one row a batch, series in a dictionary. Storage thread only; `env`
 /// outlives it. The interface is final, the format may still change (docs/metric-store.md). A row
 /// that cannot be read is skipped and counted. Errors are those of LmdbEnv.
@@ -76,6 +82,10 @@ class MetricStore {
   virtual Result<std::optional<WindowAggregate>> aggregate(const SeriesKey& series,
                                                            StoredTime from,
                                                            StoredTime to) = 0;
+  /// The same for many series and windows in one pass over the rows; answers in the order of the
+  /// questions. A row costs its decoding once, however many series are asked for.
+  virtual Result<std::vector<std::optional<WindowAggregate>>> aggregate_many(
+      const std::vector<SeriesWindow>& questions) = 0;
   virtual Result<std::vector<TimedValue>> range(const SeriesKey& series,
                                                 StoredTime from,
                                                 StoredTime to) = 0;

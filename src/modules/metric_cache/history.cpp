@@ -92,20 +92,43 @@ Result<std::optional<store::TimedValue>> History::last(const store::SeriesKey& s
   return r;
 }
 
+Result<store::SeriesWindow> History::window_of(const store::SeriesKey& series,
+                                               store::StoredTime now,
+                                               std::chrono::seconds length) const {
+  if (length <= std::chrono::seconds{0}) {
+    return Error{Errc::kRange,
+                 fmt::format("window: expected more than 0 s, got {} s", length.count())};
+  }
+  // In whole seconds first: a huge window does not fit in milliseconds.
+  const bool all = length >= std::chrono::floor<std::chrono::seconds>(now);
+  const auto from = all ? store::StoredTime{0} : now - length;
+  return store::SeriesWindow{series, from, std::max(now, store_->newest().value_or(now))};
+}
+
 Result<std::optional<store::WindowAggregate>> History::aggregate(const store::SeriesKey& series,
                                                                  store::StoredTime now,
                                                                  std::chrono::seconds window) {
   now_ = std::max(now_, now);
   if (!is_open()) return not_open();
-  if (window <= std::chrono::seconds{0}) {
-    return Error{Errc::kRange,
-                 fmt::format("window: expected more than 0 s, got {} s", window.count())};
+  const auto asked = window_of(series, now, window);
+  if (!asked) return asked.error();
+  auto r = store_->aggregate(series, asked->from, asked->to);
+  if (!r) return judge(r.error());
+  return r;
+}
+
+Result<std::vector<std::optional<store::WindowAggregate>>> History::aggregate_many(
+    const std::vector<Question>& questions, store::StoredTime now) {
+  now_ = std::max(now_, now);
+  if (!is_open()) return not_open();
+  std::vector<store::SeriesWindow> windows;
+  windows.reserve(questions.size());
+  for (const auto& [series, length] : questions) {
+    auto window = window_of(series, now, length);
+    if (!window) return wrap(series.kind, window.error());
+    windows.push_back(std::move(*window));
   }
-  // In whole seconds first: a huge window does not fit in milliseconds.
-  const bool all = window >= std::chrono::floor<std::chrono::seconds>(now);
-  const auto from = all ? store::StoredTime{0} : now - window;
-  const auto to = std::max(now, store_->newest().value_or(now));
-  auto r = store_->aggregate(series, from, to);
+  auto r = store_->aggregate_many(windows);
   if (!r) return judge(r.error());
   return r;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/lmdb_env.hpp"
@@ -39,6 +40,10 @@ class History {
   Result<std::optional<store::WindowAggregate>> aggregate(const store::SeriesKey& series,
                                                           store::StoredTime now,
                                                           std::chrono::seconds window);
+  /// One scan for all of them; answers in the order of the questions.
+  using Question = std::pair<store::SeriesKey, std::chrono::seconds>;
+  Result<std::vector<std::optional<store::WindowAggregate>>> aggregate_many(
+      const std::vector<Question>& questions, store::StoredTime now);
   Result<std::size_t> expire(store::StoredTime now);
 
   const std::string& moved_aside() const { return moved_aside_; }
@@ -48,6 +53,9 @@ class History {
 
  private:
   Result<void> open_files();
+  Result<store::SeriesWindow> window_of(const store::SeriesKey& series,
+                                        store::StoredTime now,
+                                        std::chrono::seconds length) const;
   /// Passes the error on; reopens when it says that the environment is done for.
   Error judge(Error e);
 

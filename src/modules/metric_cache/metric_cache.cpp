@@ -178,6 +178,19 @@ asio::awaitable<Result<std::optional<store::WindowAggregate>>> MetricCache::aggr
   co_return result;
 }
 
+asio::awaitable<Result<std::vector<std::optional<store::WindowAggregate>>>>
+MetricCache::aggregate_many(
+    std::vector<std::pair<store::SeriesKey, std::chrono::seconds>> questions) {
+  using Answers = std::vector<std::optional<store::WindowAggregate>>;
+  const auto impl = impl_;
+  const auto now = stored_time(impl->clock.now());
+  auto query = [questions = std::move(questions), now](History& h) {
+    return h.aggregate_many(questions, now);
+  };
+  auto result = co_await impl->on_storage<Answers>(std::move(query));
+  co_return result;
+}
+
 asio::awaitable<Result<std::size_t>> MetricCache::collect_garbage() {
   const auto impl = impl_;
   const auto now = stored_time(impl->clock.now());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
@@ -57,6 +58,10 @@ class MetricCache {
   /// Of the `window` that ends now; kRange when it is not above 0 s.
   boost::asio::awaitable<Result<std::optional<store::WindowAggregate>>> aggregate(
       store::SeriesKey series, std::chrono::seconds window);
+  /// The same for many series, each with its own window, as one job on the storage thread and one
+  /// scan of the rows; answers in the order of the questions.
+  boost::asio::awaitable<Result<std::vector<std::optional<store::WindowAggregate>>>> aggregate_many(
+      std::vector<std::pair<store::SeriesKey, std::chrono::seconds>> questions);
   /// One round: drops what is past its ttl, and series without rows; gives free memory back to the
   /// system. Returns the rows dropped.
   boost::asio::awaitable<Result<std::size_t>> collect_garbage();
