@@ -31,9 +31,9 @@ struct FakeRequest {
 
 struct FakeAnswer {
   unsigned status = 200;
-  std::string body;
+  std::string body = {};
   std::string content_type = "application/json";
-  FakeHeaders headers;
+  FakeHeaders headers = {};
 };
 
 /// What a script may do with the connection that a request came on. Writes return false once the
@@ -69,7 +69,7 @@ class FakeHttpServer {
   using Answer = std::function<FakeAnswer(const FakeRequest&)>;
   struct Tls {
     CertAndKey server;
-    std::string client_ca_pem;  ///< set: only clients with a certificate of this CA get in
+    std::string client_ca_pem = {};  ///< set: only clients with a certificate of this CA get in
   };
 
   /// Listens at once, on a port of the kernel's choice.
