@@ -36,6 +36,8 @@ Result<ApiAccess> access_in_cluster(const InCluster& where);
 /// auth-provider, username/password, insecure-skip-tls-verify: true, proxy-url, impersonation
 /// ("as").
 Result<ApiAccess> access_from_kubeconfig(const std::string& file);
+/// The PEM texts of `access`; its files are read, at most 1 MiB each. An empty file is an error.
+Result<net::TlsOptions> read_tls_options(const ApiAccess& access);
 /// Reads the files named in `access` and makes the TLS context. At most 1 MiB a file.
 Result<std::shared_ptr<net::TlsContext>> make_tls(const ApiAccess& access);
 

@@ -28,7 +28,8 @@ struct ApiCall {
 /// Any answer of the server, whatever its status.
 struct ApiAnswer {
   unsigned status = 0;
-  boost::json::value body;  ///< null when the answer has none
+  /// Null when the answer has none. A refusal that is not JSON: its first bytes as text.
+  boost::json::value body;
   std::optional<std::chrono::seconds> retry_after;
   bool ok() const { return status >= 200 && status < 300; }
   /// For a refusal: "409 Conflict (reason AlreadyExists): message", cut to 300 bytes, printable.
@@ -37,11 +38,12 @@ struct ApiAnswer {
 };
 
 /// JSON over HTTPS to one API server with the credentials of `access`. Token file: read again each
-/// minute, and once more at once on 401, then the call is repeated once. Every call is bounded in
-/// time. Calls after 429 or 503 with Retry-After wait it out when it is at most `max_retry_after`,
-/// once; else the answer is returned. Errors: those of HttpClient; kDenied: no usable token file;
-/// kParse: the body is not JSON (an HTML page of a proxy, truncated, not UTF-8), with status and
-/// the first bytes. No token ever shows in an error.
+/// minute, and once more at once on 401, then the call is repeated once if the token is another
+/// one. Every call is bounded in time. Calls after 429 or 503 with Retry-After wait it out when it
+/// is at most `max_retry_after`, once; else the answer is returned. Errors: those of HttpClient;
+/// kDenied: no usable token file; kParse: the body of a 2xx is not JSON (an HTML page of a proxy,
+/// truncated, not UTF-8), with status and the first bytes; kInvalid: a path that is not escaped. No
+/// token ever shows in an error. Large bodies are parsed in slices. Must outlive its calls.
 class ApiClient {
  public:
   struct Options {
@@ -51,7 +53,7 @@ class ApiClient {
     std::string user_agent = "koordlet";
   };
   struct Health {
-    std::string fault;  ///< of the last call; "" after a good one
+    std::string fault;  ///< of the last call, or of the files; "" after a good one
     MonoTime last_ok;   ///< any answer but 401
     std::uint64_t calls = 0, failures = 0, unauthorized = 0, throttled = 0, forbidden = 0;
     std::optional<std::chrono::milliseconds> clock_skew;  ///< server's Date - ours, shown only

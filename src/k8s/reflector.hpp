@@ -19,7 +19,8 @@ namespace koordlet::k8s {
 
 /// Follows one resource: LIST in pages through a streaming parser, then WATCH with bookmarks,
 /// resumed by resourceVersion; 410 (in the stream or on LIST) and "too large resource version" lead
-/// to a fresh LIST; every other fault to a new attempt after a back-off with jitter.
+/// to a fresh LIST; every other fault to a new attempt after a back-off with jitter (see
+/// reflector_core.hpp). Events that come twice or out of order are dropped. Must outlive run().
 class Reflector {
  public:
   struct Resource {
@@ -44,6 +45,8 @@ class Reflector {
     std::size_t max_page = 64u << 20;                     ///< one page of a list
     std::chrono::seconds watch_min{300}, watch_max{600};  ///< server's timeoutSeconds, random
     std::chrono::milliseconds silence{90'000};            ///< no byte on a watch: reconnect
+    std::chrono::milliseconds list_silence{10'000};       ///< no byte of a page: try again
+    std::chrono::milliseconds list_timeout{60'000};       ///< one page, to its end
     std::chrono::milliseconds backoff_min{500}, backoff_max{30'000};
     std::chrono::milliseconds slice{1};  ///< most work between two yields to the loop
   };
@@ -70,7 +73,8 @@ class Reflector {
             const Clock& clock,
             bool not_found_is_empty = false);
   ~Reflector();
-  boost::asio::awaitable<void> run();  ///< until cancelled
+  /// Until cancelled: ends, or throws operation_aborted. A list that is not whole is abandoned.
+  boost::asio::awaitable<void> run();
   const Health& health() const;
 
  private:
