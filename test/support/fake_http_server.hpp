@@ -38,7 +38,8 @@ struct FakeAnswer {
 
 /// What a script may do with the connection that a request came on. Writes return false once the
 /// connection is gone; nothing throws. A script that returns without having written or closed
-/// anything closes the connection; one that has answered leaves it open for the next request.
+/// anything closes the connection; one that has answered leaves it open for the next request. GCC
+/// 12 breaks a braced FakeAnswer inside a co_await expression: give it a name first.
 class FakeConnection {
  public:
   virtual ~FakeConnection() = default;
@@ -48,6 +49,7 @@ class FakeConnection {
   virtual boost::asio::awaitable<bool> answer(FakeAnswer answer) = 0;
   /// The head of a chunked answer (body is ignored), then its pieces, then its end.
   virtual boost::asio::awaitable<bool> start_chunks(FakeAnswer head) = 0;
+  boost::asio::awaitable<bool> start_chunks() { return start_chunks(FakeAnswer{}); }
   virtual boost::asio::awaitable<bool> write_chunk(std::string piece) = 0;
   virtual boost::asio::awaitable<bool> end_chunks() = 0;
   virtual boost::asio::awaitable<bool> write_raw(std::string bytes) = 0;
