@@ -20,7 +20,6 @@
 
 namespace koordlet::app {
 
-enum class StatesSource { kFiles };
 enum class OnShutdown { kRestore, kKeep };
 
 /// Everything that TOML and the command line can set, one member a section. The defaults of a
@@ -28,8 +27,24 @@ enum class OnShutdown { kRestore, kKeep };
 struct Config {
   struct States {
     States() { informer.folder = "/etc/koordlet/manifests"; }
-    StatesSource source = StatesSource::kFiles;
     StatesInformer::Config informer;
+  };
+  /// The way to the API server.
+  struct Api {
+    std::string kubeconfig;  ///< "": in-cluster
+    std::chrono::milliseconds connect_timeout{5'000};
+    std::chrono::milliseconds request_timeout{10'000};
+    std::chrono::milliseconds dead_peer{30'000};
+  };
+  struct Kubelet {
+    std::string url;  ///< "": kubelet is not asked
+    std::string ca_file, token_file, cert_file, key_file;
+  };
+  struct Report {
+    bool enable = true;
+    std::chrono::seconds interval{0};  ///< 0: the NodeMetric's own
+    bool create = true;
+    bool topology = true;
   };
   struct Qos {
     std::chrono::milliseconds interval{1000};  ///< between two evaluations
@@ -45,6 +60,9 @@ struct Config {
 
   kernel::HostRoots host;
   States states;
+  Api api;
+  Kubelet kubelet;
+  Report report;
   MetricAdvisor::Config collect;
   Qos qos;
   ResourceExecutor::Config executor;

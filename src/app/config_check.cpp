@@ -5,6 +5,8 @@
 namespace koordlet::app {
 namespace {
 
+constexpr std::chrono::seconds kLeastReportInterval{10};
+
 std::string shown(const Config& config, std::string_view key) {
   const Setting& s = *find_setting(key);
   return format_value(s, s.get(config));
@@ -45,6 +47,15 @@ std::vector<ConfigFault> cross_check(const Config& config) {
     refuse(
         "executor.retry_max",
         fmt::format("at least executor.retry_first ({})", shown(config, "executor.retry_first")));
+  }
+  if (config.report.interval.count() > 0 && config.report.interval < kLeastReportInterval) {
+    refuse("report.interval", "0s, or at least 10s");
+  }
+  if (config.states.informer.source == StatesSource::kKubelet && config.kubelet.url.empty()) {
+    refuse("kubelet.url", "kubelet's address, as states.source is \"kubelet\"");
+  }
+  if (config.kubelet.cert_file.empty() != config.kubelet.key_file.empty()) {
+    refuse("kubelet.key_file", "a key exactly when there is a kubelet.cert_file");
   }
   const auto& status = config.status;
   if (!status.listen.empty() && status.listen == status.metrics_listen &&

@@ -79,8 +79,20 @@ Result<void> Daemon::open() {
   storage_ = std::make_unique<reactor::Worker>("storage");
   cgroups_ = std::make_unique<kernel::CgroupFs>(config_.host, version_, budget / 4);
   cache_ = std::make_unique<MetricCache>(metric_cache_config(config_), *storage_, clock_);
+  auto control =
+      ControlPlane::open(io_.get_executor(), config_, {[this] { return gather_report(); }}, clock_);
+  if (!control) return control.error();
+  control_ = std::move(*control);
+  auto informer = config_.states.informer;
+  informer.node_name = node_name_of(config_);
   states_ = std::make_unique<StatesInformer>(
-      io_.get_executor(), config_.states.informer, *cgroups_, config_.host, clock_, storage_.get());
+      io_.get_executor(),
+      std::move(informer),
+      StatesInformer::Remote{control_->api(), control_->kubelet(), &*state_env_},
+      *cgroups_,
+      config_.host,
+      clock_,
+      storage_.get());
   advisor_ = std::make_unique<MetricAdvisor>(
       config_.collect, config_.host, version_, clock_, budget / 4 * 3);
   qos_ = std::make_unique<QosManager>(config_.qos.policy);
@@ -150,6 +162,8 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("watchdog", watchdog_->run());
   tasks_.spawn("metric cache", cache_->run());
   tasks_.spawn("states informer", states_->run());
+  control_->on_state_change(*state);
+  control_->start(tasks_);
   tasks_.spawn("collect", collect_loop());
   tasks_.spawn("tick", tick_loop());
   tasks_.spawn("tick timer", tick_timer());

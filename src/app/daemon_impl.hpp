@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "app/config.hpp"
+#include "app/control_plane.hpp"
 #include "base/clock.hpp"
 #include "kernel/cgroup_fs.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
@@ -80,6 +81,9 @@ class Daemon {
                          std::set<std::string>& known);
   MilliCpu capacity() const;
 
+  // daemon_report.cpp: what NodeMetric is made of
+  boost::asio::awaitable<Result<ReportInput>> gather_report();
+
   // daemon_status.cpp: what the API shows
   StatusView view() const;
   void add_inputs(StatusView& v) const;
@@ -104,6 +108,7 @@ class Daemon {
   std::unique_ptr<reactor::Worker> storage_;
   std::unique_ptr<kernel::CgroupFs> cgroups_;
   std::unique_ptr<MetricCache> cache_;
+  std::unique_ptr<ControlPlane> control_;
   std::unique_ptr<StatesInformer> states_;
   std::unique_ptr<MetricAdvisor> advisor_;
   std::unique_ptr<QosManager> qos_;

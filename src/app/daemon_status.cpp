@@ -21,7 +21,10 @@ bool Daemon::ready(std::vector<std::string>* why) const {
   if (paused_)
     reasons.emplace_back("restored by request: koordlet only watches until it is started again");
   if (!signals_) reasons.emplace_back("no node sample yet");
-  if (!states_->state()->node) reasons.emplace_back("no Node object: the node's size is unknown");
+  const auto state = states_->state();
+  if (state->pods_at == MonoTime{}) reasons.emplace_back("pods: not read yet");
+  if (state->slo_at == MonoTime{}) reasons.emplace_back("NodeSLO: not read yet");
+  if (!state->node) reasons.emplace_back("no Node object: the node's size is unknown");
   if (!states_->layout()) reasons.emplace_back("no kubepods cgroup yet");
   if (why != nullptr) *why = reasons;
   return reasons.empty();
@@ -41,6 +44,21 @@ void Daemon::add_inputs(StatusView& v) const {
   v.ages.push_back(
       {"node", state->node ? age_of(state->node_at, v.now) : std::nullopt, !state->node});
   v.ages.push_back({"nodeslo", state->slo ? age_of(state->slo_at, v.now) : std::nullopt, false});
+  for (const auto& r : states_->health()) {
+    v.resources.push_back({r.name,
+                           r.synced,
+                           r.cached,
+                           age_of(r.confirmed_at, v.now),
+                           r.fault,
+                           r.lists,
+                           r.watches,
+                           r.events,
+                           r.bookmarks,
+                           r.relists,
+                           r.failures,
+                           r.resource_version});
+  }
+  control_->fill(v);
   for (const auto& h : advisor_->health()) {
     v.sources.push_back(
         {h.name, h.fault, h.last_ok == MonoTime{} ? std::nullopt : std::optional{h.last_ok}});

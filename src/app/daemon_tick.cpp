@@ -183,7 +183,9 @@ void Daemon::log_level() {
                         p.use_permyriad % 100,
                         p.factor_permille));
   last_level_ = level;
-  if (p.level == policy::Level::kHigh) collect_within(kFastCollect);
+  if (p.level != policy::Level::kHigh) return;
+  collect_within(kFastCollect);
+  control_->report_now();
 }
 
 MilliCpu Daemon::capacity() const {
@@ -250,6 +252,7 @@ void Daemon::collect_within(std::chrono::seconds delay) {
 
 void Daemon::on_state_change() {
   log_faults("states", states_->state()->faults, state_faults_);
+  control_->on_state_change(*states_->state());
   wake({.change = true});
   collect_soon_ = 2;
   collect_within(kSoonCollect);

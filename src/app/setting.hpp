@@ -15,7 +15,7 @@ namespace koordlet::app {
 enum class SettingType { kBool, kInteger, kOptionalInteger, kDuration, kSize, kText, kEnum };
 
 /// What a text may be, beyond any text.
-enum class TextRule { kAny, kAbsolutePath, kSocket, kLoopback, kNodeName };
+enum class TextRule { kAny, kAbsolutePath, kPathOrNone, kSocket, kLoopback, kNodeName, kUrl };
 
 /// A value of a key: monostate is "none" of an optional integer; durations are milliseconds, sizes
 /// bytes, enums and texts strings.
@@ -30,7 +30,6 @@ struct Setting {
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
   std::int64_t step = 1;             ///< durations are whole multiples of it
   std::vector<std::string> choices;  ///< enum
-  std::vector<std::string> later;    ///< known enum values that this version does not offer
   TextRule rule = TextRule::kAny;
   std::string about;  ///< one line
   std::string flag;   ///< command line flag without "--"; empty: --set only

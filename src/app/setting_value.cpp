@@ -6,6 +6,7 @@
 
 #include "app/setting.hpp"
 #include "base/parse.hpp"
+#include "k8s/server_url.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -91,6 +92,10 @@ bool fits(TextRule rule, std::string_view text) {
       return true;
     case TextRule::kAbsolutePath:
       return is_absolute_path(text);
+    case TextRule::kPathOrNone:
+      return text.empty() || is_absolute_path(text);
+    case TextRule::kUrl:
+      return text.empty() || k8s::parse_server_url(text).has_value();
     case TextRule::kSocket:
       return text.empty() || (is_absolute_path(text) && text.size() <= kMaxSocketPath);
     case TextRule::kLoopback:
@@ -119,11 +124,6 @@ Result<SettingValue> convert_string(const Setting& s, const std::string& text) {
       if (!fits(s.rule, text)) return refusal;
       return SettingValue{text};
     case SettingType::kEnum:
-      if (std::find(s.later.begin(), s.later.end(), text) != s.later.end()) {
-        return Error{
-            Errc::kNotSupported,
-            fmt::format("{} (\"{}\" is not available in this version)", expected(s), text)};
-      }
       if (std::find(s.choices.begin(), s.choices.end(), text) == s.choices.end()) return refusal;
       return SettingValue{text};
     case SettingType::kOptionalInteger:
@@ -192,6 +192,10 @@ std::string range_text(const Setting& s) {
       return "text";
     case TextRule::kAbsolutePath:
       return "absolute path";
+    case TextRule::kPathOrNone:
+      return "absolute path, or empty";
+    case TextRule::kUrl:
+      return "https://HOST:PORT or http://HOST:PORT, or empty";
     case TextRule::kSocket:
       return fmt::format("absolute path of at most {} bytes, or empty", kMaxSocketPath);
     case TextRule::kLoopback:

@@ -5,12 +5,6 @@
 #include "k8s/names.hpp"
 
 namespace koordlet::k8s {
-namespace {
-
-/// Whole former manifests: large, and of no use on the node.
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-
-}  // namespace
 
 Result<Metadata> find_metadata(const json::value& object, std::string_view kind) {
   if (!object.is_object()) {

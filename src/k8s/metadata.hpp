@@ -2,11 +2,16 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "k8s/fields.hpp"
 
 namespace koordlet::k8s {
+
+/// Annotation with a whole former manifest, environment variables included: large, and of no use on
+/// the node.
+inline constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// metadata of an object with its name, which must be a DNS subdomain.
 struct Metadata {

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "model/node.hpp"
+#include "model/node_metric.hpp"
 #include "model/node_slo.hpp"
 #include "model/pod.hpp"
 
@@ -19,9 +20,12 @@ struct NodeState {
   std::shared_ptr<const Node> node;              ///< nullptr: not known yet
   std::vector<std::shared_ptr<const Pod>> pods;  ///< sorted by uid, uids unique
   std::shared_ptr<const NodeSlo> slo;            ///< nullptr: no NodeSLO object
-  MonoTime pods_at;                              ///< when the source last confirmed the pods
+  std::shared_ptr<const NodeMetricSpec> metric;  ///< nullptr: no NodeMetric object
+  /// When the source last confirmed each of them; MonoTime{}: not known yet, which is not "empty".
+  MonoTime pods_at;
   MonoTime node_at;
   MonoTime slo_at;
+  MonoTime metric_at;
   std::vector<std::string>
       faults;  ///< "file: field: value: expected", what the source refused, by name
 };

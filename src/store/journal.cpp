@@ -9,6 +9,7 @@
 
 #include "base/parse.hpp"
 #include "store/cursor.hpp"
+#include "store/fnv.hpp"
 
 // On disk: database "journal". Key "<path>\0<file>"; a path too long for a key is cut and followed
 // by a hash of the whole. Value: lines, each ended by '\n':
@@ -30,12 +31,6 @@ constexpr std::array kFiles = {CgroupFile::kCpuMax,
                                CgroupFile::kMemoryLow,
                                CgroupFile::kMemoryHigh,
                                CgroupFile::kMemoryMax};
-
-std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325ULL;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return h;
-}
 
 std::optional<CgroupFile> file_of(std::string_view name) {
   for (const auto f : kFiles) {

@@ -33,6 +33,10 @@ std::string stale_text(const Snapshot& snap, int stale_seconds) {
   if (snap.state->pods_at == MonoTime{}) {
     out += fmt::format("{}pods: not known yet", out.empty() ? "" : "; ");
   }
+  // An unread policy is not an absent one.
+  if (snap.state->slo_at == MonoTime{}) {
+    out += fmt::format("{}nodeslo: not known yet", out.empty() ? "" : "; ");
+  }
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "k8s/manifest.hpp"
+#include "modules/states_informer/pod_resolver.hpp"
 
 namespace koordlet::states {
 namespace {
@@ -90,7 +90,8 @@ class Merger {
       for (const auto& entry : file.pods) {
         const bool ours =
             entry.node_name.empty() || node_name_.empty() || entry.node_name == node_name_;
-        if (ours && is_first(*entry.pod, name)) out.pods.push_back(resolve(*entry.pod, name));
+        if (ours && claims_.claim(*entry.pod, name, out.faults))
+          out.pods.push_back(resolve(*entry.pod, name));
       }
     }
     std::sort(out.pods.begin(), out.pods.end(), [](const auto& a, const auto& b) {
@@ -110,40 +111,8 @@ class Merger {
   Merged out;
 
  private:
-  bool is_first(const Pod& pod, const std::string& file) {
-    const auto mine = fmt::format("pod {} ({})", full_name(pod), file);
-    const std::string cgroup_uid{k8s::cgroup_uid(pod)};
-    for (const auto& uid : {pod.uid, cgroup_uid}) {
-      const auto owner = owners_.find(uid);
-      if (owner == owners_.end()) continue;
-      out.faults.push_back(fmt::format(
-          "{}: {} and {} have the uid {}: the first is taken", file, owner->second, mine, uid));
-      return false;
-    }
-    owners_.emplace(pod.uid, mine);
-    owners_.emplace(cgroup_uid, mine);
-    return true;
-  }
-
   std::shared_ptr<const Pod> resolve(const Pod& plain, const std::string& file) {
-    Pod pod = plain;
-    if (layout_) {
-      const auto path = layout_->pod(pod.kube_qos, k8s::cgroup_uid(pod));
-      if (path) {
-        pod.cgroup = *path;
-      } else {
-        refuse(pod, file, path.error());
-      }
-      for (auto& c : pod.containers) {
-        if (c.id.empty() || !path) continue;
-        auto container = layout_->container(*path, c.runtime, c.id);
-        if (container) {
-          c.cgroup = std::move(*container);
-        } else {
-          refuse(pod, file, container.error());
-        }
-      }
-    }
+    Pod pod = resolve_paths(plain, layout_, file, out.faults);
     const auto before =
         std::lower_bound(previous_.pods.begin(),
                          previous_.pods.end(),
@@ -153,14 +122,10 @@ class Merger {
     return std::make_shared<const Pod>(std::move(pod));
   }
 
-  void refuse(const Pod& pod, const std::string& file, const Error& e) {
-    out.faults.push_back(fmt::format("{}: pod {}: {}", file, full_name(pod), e.context));
-  }
-
   const std::optional<kernel::CgroupLayout>& layout_;
   const NodeState& previous_;
   std::string node_name_;
-  std::map<std::string, std::string> owners_;  // uid or cgroup uid -> pod and file
+  PodClaims claims_;
 };
 
 }  // namespace

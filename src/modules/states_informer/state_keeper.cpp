@@ -4,15 +4,8 @@
 
 namespace koordlet::states {
 
-StateKeeper::StateKeeper(ManifestFolder folder,
-                         std::string node_name,
-                         kernel::HostRoots roots,
-                         CgroupVersion version)
-    : folder_{std::move(folder)},
-      node_name_{std::move(node_name)},
-      roots_{std::move(roots)},
-      version_{version},
-      state_{std::make_shared<const NodeState>()} {}
+StateKeeper::StateKeeper(kernel::HostRoots roots, CgroupVersion version)
+    : roots_{std::move(roots)}, version_{version}, state_{std::make_shared<const NodeState>()} {}
 
 void StateKeeper::find_layout() {
   if (const auto driver = kernel::detect_cgroup_driver(roots_, version_)) {
@@ -20,44 +13,28 @@ void StateKeeper::find_layout() {
   }
 }
 
-Result<void> StateKeeper::begin_scan() {
-  auto done = folder_.begin();
-  folder_fault_ = done ? std::string{} : done.error().context;
-  return done;
-}
-
-Result<void> StateKeeper::scan(WallTime now) {
-  if (auto listed = begin_scan(); !listed) return listed;
-  while (scan_pending()) {
-    if (const auto job = next_job(now)) apply(*job, ManifestFolder::run(*job));
-  }
-  return {};
-}
-
-bool StateKeeper::publish(MonoTime now, const std::vector<std::string>& extra) {
-  const auto driver = layout_ ? std::optional{layout_->driver()} : std::nullopt;
-  if (merged_generation_ != folder_.generation() || merged_driver_ != driver) {
-    merged_ = merge(folder_.files(), node_name_, layout_, *state_);
-    merged_generation_ = folder_.generation();
-    merged_driver_ = driver;
-  }
+bool StateKeeper::publish(Content content, const std::vector<std::string>& extra) {
   const NodeState& old = *state_;
   auto next = std::make_shared<NodeState>();
-  next->node = merged_.node;
-  next->pods = merged_.pods;
-  next->slo = merged_.slo;
-  next->faults = merged_.faults;
+  next->node = std::move(content.node);
+  next->pods = std::move(content.pods);
+  next->slo = std::move(content.slo);
+  next->metric = std::move(content.metric);
+  next->faults = std::move(content.faults);
   next->faults.insert(next->faults.end(), extra.begin(), extra.end());
-  if (!folder_fault_.empty()) next->faults.push_back(folder_fault_);
+  next->pods_at = content.pods_at;
+  next->node_at = content.node_at;
+  next->slo_at = content.slo_at;
+  next->metric_at = content.metric_at;
 
-  const bool listed = folder_fault_.empty();
-  next->pods_at = listed && merged_.pods_confirmed ? now : old.pods_at;
-  next->node_at = listed && merged_.node_confirmed ? now : old.node_at;
-  next->slo_at = listed && merged_.slo_confirmed ? now : old.slo_at;
-
-  // Equal objects are equal pointers: merge keeps them.
+  // Equal objects are equal pointers: the source keeps them. That pods or NodeSLO are known at
+  // last, and empty, is a change as well.
+  const auto known = [](const NodeState& s) {
+    return std::pair{s.pods_at != MonoTime{}, s.slo_at != MonoTime{}};
+  };
   const bool changed = old.version == 0 || next->node != old.node || next->slo != old.slo ||
-                       next->pods != old.pods || next->faults != old.faults;
+                       next->metric != old.metric || next->pods != old.pods ||
+                       next->faults != old.faults || known(*next) != known(old);
   next->version = old.version + (changed ? 1 : 0);
   state_ = std::move(next);
   return changed;

@@ -1,286 +1,175 @@
 #include "modules/states_informer/states_informer.hpp"
 
-#include <algorithm>
-#include <exception>
-#include <sys/inotify.h>
 #include <utility>
-#include <vector>
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
-#include "modules/states_informer/pod_tree.hpp"
-#include "modules/states_informer/settle.hpp"
+#include "modules/states_informer/api_source.hpp"
+#include "modules/states_informer/files_source.hpp"
+#include "modules/states_informer/kubelet_source.hpp"
 #include "modules/states_informer/state_keeper.hpp"
-#include "reactor/inotify.hpp"
+#include "modules/states_informer/together.hpp"
+#include "modules/states_informer/tree_watch.hpp"
 #include "reactor/task_group.hpp"
 
 namespace koordlet {
 namespace asio = boost::asio;
 namespace {
 
-using reactor::Inotify;
 using reactor::use_ec;
+using states::is_stopped;
 
-// No IN_MODIFY: a file counts when its writer closes it.
-constexpr std::uint32_t kFolderMask =
-    IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
-constexpr std::uint32_t kTreeMask = IN_CREATE | IN_DELETE;
-constexpr std::size_t kPodsAStep = 32;  // about 0.5 ms of listing
-constexpr std::chrono::seconds kRetry{1};
+constexpr std::chrono::seconds kKubeletConfig{60};
+constexpr std::chrono::seconds kKubeletConfigRetry{5};  // until the first answer
 
-/// After a cancel any further co_await of a coroutine throws: look first.
-bool stopped(const asio::cancellation_state& state) {
-  return state.cancelled() != asio::cancellation_type::none;
+KubeletCpuPolicy cpu_policy_of(const k8s::KubeletConfig& config) {
+  if (config.cpu_manager_policy == "static") return KubeletCpuPolicy::kStatic;
+  if (config.cpu_manager_policy == "none") return KubeletCpuPolicy::kNone;
+  return KubeletCpuPolicy::kUnknown;
 }
-
-/// The tree's watches on the one inotify descriptor; without one, every watch is refused.
-class TreeWatches final : public states::Watches {
- public:
-  explicit TreeWatches(std::unique_ptr<Inotify>& inotify) : inotify_{inotify} {}
-  Result<void> watch(const std::string& dir) override {
-    if (!inotify_) return Error{Errc::kBusy, fmt::format("{}: no inotify descriptor", dir)};
-    return inotify_->watch(dir, kTreeMask);
-  }
-  void unwatch(const std::string& dir) override {
-    if (inotify_) inotify_->unwatch(dir);
-  }
-
- private:
-  std::unique_ptr<Inotify>& inotify_;
-};
 
 }  // namespace
 
 struct StatesInformer::Impl {
   Impl(asio::any_io_executor executor,
        Config c,
+       Remote r,
        kernel::Cgroups& cgroups,
        kernel::HostRoots roots,
-       const Clock& k,
-       reactor::Worker* h)
+       const Clock& clock,
+       reactor::Worker* helper)
       : ex{std::move(executor)},
         config{std::move(c)},
-        clock{k},
-        helper{h},
-        keeper{states::ManifestFolder{config.folder, config.max_manifest_bytes},
-               config.node_name,
-               std::move(roots),
-               cgroups.version()},
-        settle{config.settle},
-        tree{cgroups},
-        watches{inotify},
-        wake{ex, asio::steady_timer::time_point::max()} {}
-
-  void notify() {
-    if (changed) changed();
-  }
-  void publish() {
-    std::vector<std::string> extra;
-    if (!inotify_fault.empty()) extra.push_back(inotify_fault);
-    if (!tree.fault().empty()) extra.push_back(fmt::format("cgroup watch: {}", tree.fault()));
-    if (keeper.publish(clock.now(), extra)) notify();
-  }
-  void scan_soon() {
-    settle.force(clock.now());
-    wake.cancel();
-  }
-
-  void open_inotify();
-  void watch_folder();
-  void start_watching();
-  bool handle(const Inotify::Event& event);
-  asio::awaitable<void> read_events();
-  asio::awaitable<void> scan_loop();
-  asio::awaitable<bool> scan();
-  asio::awaitable<bool> rescan_tree();
-  asio::awaitable<void> run();
-
-  asio::any_io_executor ex;
-  Config config;
-  const Clock& clock;
-  reactor::Worker* helper;
-  std::function<void()> changed;
-  states::StateKeeper keeper;
-  states::Settle settle;
-  states::PodTree tree;
-  std::unique_ptr<Inotify> inotify;
-  std::string inotify_fault;
-  TreeWatches watches;
-  asio::steady_timer wake;  // of scan_loop
-  bool tree_lost = false;   // events were lost: the tree must be looked at whole
-};
-
-void StatesInformer::Impl::open_inotify() {
-  inotify_fault.clear();
-  try {
-    inotify = std::make_unique<Inotify>(ex);
-  } catch (const boost::system::system_error& e) {
-    inotify.reset();
-    inotify_fault = fmt::format("inotify: {}: changes are seen each {} s only",
-                                e.code().message(),
-                                config.rescan_interval.count());
-  }
-}
-
-void StatesInformer::Impl::watch_folder() {
-  if (!inotify) return;
-  const auto watched = inotify->watch(config.folder, kFolderMask);
-  // A missing folder is already the fault of the scan.
-  inotify_fault = watched || watched.error().code == Errc::kNotFound ? "" : watched.error().context;
-}
-
-/// True: a pod or container directory came or went.
-bool StatesInformer::Impl::handle(const Inotify::Event& event) {
-  if (event.overflow) {
-    tree_lost = true;
-    scan_soon();
-    return true;
-  }
-  if (event.dir == config.folder) {
-    settle.on_event(clock.now());
-    wake.cancel();
-    return false;
-  }
-  if ((event.mask & IN_IGNORED) != 0) return tree.on_gone(event.dir, watches);
-  if ((event.mask & IN_ISDIR) == 0) return false;
-  return tree.on_entry(event.dir, event.name, (event.mask & IN_CREATE) != 0, watches);
-}
-
-/// Makes the watches anew. What came before them is seen by a look after them.
-void StatesInformer::Impl::start_watching() {
-  open_inotify();
-  if (!inotify) return;
-  watch_folder();
-  tree_lost = true;
-  scan_soon();
-}
-
-asio::awaitable<void> StatesInformer::Impl::read_events() {
-  asio::steady_timer pause{ex};
-  for (;;) {
-    if (!inotify) start_watching();
-    if (inotify) {
-      const auto events = co_await inotify->read();
-      if (stopped(co_await asio::this_coro::cancellation_state)) co_return;
-      if (events) {
-        bool tree_changed = false;
-        for (const auto& event : *events) tree_changed = handle(event) || tree_changed;
-        if (tree_changed) notify();
-        continue;
-      }
-      inotify.reset();
-      inotify_fault = events.error().context;
-    }
-    pause.expires_after(kRetry);
-    co_await pause.async_wait(use_ec);
-    if (stopped(co_await asio::this_coro::cancellation_state)) co_return;
-  }
-}
-
-/// False after a cancel.
-asio::awaitable<bool> StatesInformer::Impl::rescan_tree() {
-  tree_lost = false;
+        remote{r},
+        keeper{std::move(roots), cgroups.version()},
+        source{make_source(clock, helper)},
+        tree{ex,
+             cgroups,
+             clock,
+             config.rescan_interval,
+             [this]() -> const auto& {const bool had = keeper.layout().has_value();
   keeper.find_layout();
-  bool tree_changed = tree.begin_rescan(keeper.layout(), watches);
-  while (!tree.rescan_done()) {
-    tree_changed = tree.step(kPodsAStep, watches) || tree_changed;
-    co_await asio::post(ex, use_ec);
-    if (stopped(co_await asio::this_coro::cancellation_state)) co_return false;
-  }
-  if (tree_changed) notify();
-  co_return true;
+  if (!had && keeper.layout()) publish();
+  return keeper.layout();
+}, [this] {
+  source->on_tree_change();
+  notify();
 }
+}  // namespace koordlet
+{}
 
-/// False after a cancel. The loop gets its turn after each file, and does not parse when there is a
-/// helper.
-asio::awaitable<bool> StatesInformer::Impl::scan() {
-  const auto listed = keeper.begin_scan();  // its error is a fault of the state
-  while (listed && keeper.scan_pending()) {
-    auto job = keeper.next_job(clock.wall());
-    if (job && helper != nullptr) {
-      const auto shared = std::make_shared<const states::ManifestFolder::Job>(std::move(*job));
-      auto reading = helper->run([shared] { return states::ManifestFolder::run(*shared); });
-      auto read = co_await std::move(reading);
-      keeper.apply(*shared, std::move(read));
-      continue;
+std::unique_ptr<states::Source> make_source(const Clock& clock, reactor::Worker* helper);
+void notify() {
+  if (changed) changed();
+}
+void publish();
+asio::awaitable<void> follow_kubelet_config();
+
+asio::any_io_executor ex;
+Config config;
+Remote remote;
+std::function<void()> changed;
+states::StateKeeper keeper;
+states::ApiSource* api_source = nullptr;  // the source, when it is one
+std::unique_ptr<states::Source> source;
+states::TreeWatch tree;
+std::optional<k8s::KubeletConfig> kubelet;
+}
+;
+
+std::unique_ptr<states::Source> StatesInformer::Impl::make_source(const Clock& clock,
+                                                                  reactor::Worker* helper) {
+  const auto on_change = [this] { publish(); };
+  const states::FilesSource::Config files{config.folder,
+                                          config.max_manifest_bytes,
+                                          config.node_name,
+                                          config.settle,
+                                          config.rescan_interval};
+  switch (config.source) {
+    case StatesSource::kKubernetes: {
+      states::ApiSource::Config api;
+      api.node_name = config.node_name;
+      api.reflector = config.reflector;
+      auto made = std::make_unique<states::ApiSource>(
+          ex, api, *remote.api, clock, helper, remote.state, on_change);
+      api_source = made.get();
+      return made;
     }
-    if (job) keeper.apply(*job, states::ManifestFolder::run(*job));
-    co_await asio::post(ex, use_ec);
-    if (stopped(co_await asio::this_coro::cancellation_state)) co_return false;
+    case StatesSource::kKubelet: {
+      states::KubeletSource::Config kubelet_source;
+      kubelet_source.files = files;
+      kubelet_source.node_name = config.node_name;
+      kubelet_source.sync = config.kubelet_sync;
+      return std::make_unique<states::KubeletSource>(
+          ex, kubelet_source, *remote.kubelet, clock, helper, on_change);
+    }
+    case StatesSource::kFiles:
+      break;
   }
-  publish();
-  co_return true;
+  return std::make_unique<states::FilesSource>(ex, files, clock, helper, on_change);
 }
 
-/// The one place that reads the folder, so that two readings never mix.
-asio::awaitable<void> StatesInformer::Impl::scan_loop() {
-  MonoTime next_rescan = clock.now() + config.rescan_interval;
+void StatesInformer::Impl::publish() {
+  auto content = source->content(keeper.layout(), *keeper.state());
+  // kubelet knows its own policy best; the annotation is what another agent once wrote down.
+  const auto policy = kubelet ? cpu_policy_of(*kubelet) : KubeletCpuPolicy::kUnknown;
+  if (content.node && policy != KubeletCpuPolicy::kUnknown && content.node->cpu_policy != policy) {
+    Node node = *content.node;
+    node.cpu_policy = policy;
+    const auto& before = keeper.state()->node;
+    content.node =
+        before && *before == node ? before : std::make_shared<const Node>(std::move(node));
+  }
+  std::vector<std::string> extra;
+  if (auto fault = tree.fault(); !fault.empty()) extra.push_back(std::move(fault));
+  if (keeper.publish(std::move(content), extra)) notify();
+}
+
+asio::awaitable<void> StatesInformer::Impl::follow_kubelet_config() {
+  asio::steady_timer timer{ex};
   for (;;) {
-    const auto due = std::min(settle.due().value_or(next_rescan), next_rescan);
-    wake.expires_after(std::max(due - clock.now(), MonoTime::duration::zero()));
-    co_await wake.async_wait(use_ec);
-    if (stopped(co_await asio::this_coro::cancellation_state)) co_return;
-    const auto now = clock.now();
-    const bool full = now >= next_rescan;
-    if (!settle.take(now) && !full) continue;
-    if (full) {
-      next_rescan = now + config.rescan_interval;
-      watch_folder();
+    if (remote.kubelet != nullptr) {
+      auto asked = co_await remote.kubelet->configz();
+      if (is_stopped(co_await asio::this_coro::cancellation_state)) co_return;
+      if (asked) {
+        kubelet = std::move(*asked);
+        publish();
+      }
     }
-    if (full || tree_lost) {
-      const bool go_on = co_await rescan_tree();
-      if (!go_on) co_return;
-    }
-    const bool go_on = co_await scan();
-    if (!go_on) co_return;
+    timer.expires_after(kubelet ? kKubeletConfig : kKubeletConfigRetry);
+    co_await timer.async_wait(use_ec);
+    if (is_stopped(co_await asio::this_coro::cancellation_state)) co_return;
   }
-}
-
-asio::awaitable<void> StatesInformer::Impl::run() {
-  std::exception_ptr failure;
-  asio::steady_timer stopped{ex, asio::steady_timer::time_point::max()};
-  reactor::TaskGroup tasks{ex, [&](const std::string&, const std::exception_ptr& e) {
-                             if (e && !failure) failure = e;
-                             stopped.cancel();
-                           }};
-  tasks.spawn("states_informer/events", read_events());
-  tasks.spawn("states_informer/scans", scan_loop());
-  co_await stopped.async_wait(use_ec);
-  // Cancelled, or one of the two failed: both end before this frame does.
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  tasks.request_stop();
-  const bool joined = co_await tasks.join(std::chrono::seconds{5});
-  inotify.reset();
-  if (failure) std::rethrow_exception(failure);
-  if (!joined) throw std::runtime_error{"states informer: a task did not stop"};
 }
 
 StatesInformer::StatesInformer(asio::any_io_executor ex,
                                Config config,
+                               Remote remote,
                                kernel::Cgroups& cgroups,
                                kernel::HostRoots roots,
                                const Clock& clock,
                                reactor::Worker* helper)
     : impl_{std::make_unique<Impl>(
-          std::move(ex), std::move(config), cgroups, std::move(roots), clock, helper)} {}
+          std::move(ex), std::move(config), remote, cgroups, std::move(roots), clock, helper)} {}
 
 StatesInformer::~StatesInformer() = default;
 
 Result<void> StatesInformer::load() {
   impl_->keeper.find_layout();
-  if (auto read = impl_->keeper.scan(impl_->clock.wall()); !read) {
-    return wrap("manifests", read.error());
-  }
+  if (auto loaded = impl_->source->load(); !loaded) return loaded.error();
   impl_->publish();
   return {};
 }
 
-asio::awaitable<void> StatesInformer::run() { return impl_->run(); }
+asio::awaitable<void> StatesInformer::run() {
+  std::vector<std::pair<std::string, asio::awaitable<void>>> parts;
+  parts.emplace_back("states_informer/source", impl_->source->run());
+  parts.emplace_back("states_informer/tree", impl_->tree.run());
+  parts.emplace_back("states_informer/kubelet", impl_->follow_kubelet_config());
+  co_await states::run_together(impl_->ex, std::move(parts));
+}
 
 std::shared_ptr<const NodeState> StatesInformer::state() const { return impl_->keeper.state(); }
 
@@ -288,6 +177,19 @@ void StatesInformer::on_change(std::function<void()> f) { impl_->changed = std::
 
 std::optional<kernel::CgroupLayout> StatesInformer::layout() const {
   return impl_->keeper.layout();
+}
+
+std::vector<states::ResourceHealth> StatesInformer::health() const {
+  return impl_->source->health();
+}
+
+const std::string& StatesInformer::node_uid() const {
+  static const std::string unknown;
+  return impl_->api_source != nullptr ? impl_->api_source->node_uid() : unknown;
+}
+
+const std::optional<k8s::KubeletConfig>& StatesInformer::kubelet_config() const {
+  return impl_->kubelet;
 }
 
 }  // namespace koordlet

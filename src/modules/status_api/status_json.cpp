@@ -4,6 +4,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "modules/status_api/control_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/use_split.hpp"
 
@@ -146,6 +147,10 @@ net::HttpResponse status(const StatusView& view) {
   body["memory_bytes"] = memory(view);
   body["inputs"] = inputs(view);
   body["sources"] = sources(view);
+  body["resources"] = resources_json(view);
+  body["api"] = api_json(view);
+  body["report"] = report_json(view);
+  body["eviction"] = eviction_json(view);
   body["pods"] = pod_counts(view);
   body["files"] = file_counts(view);
   body["faults"] = text_array(view.faults, kMaxFaults);

@@ -82,6 +82,41 @@ struct StatusView {
     std::size_t queued = 0;
     std::chrono::milliseconds busy{0};  ///< age of the job that runs now; 0: idle
   };
+  /// One resource that is followed from outside.
+  struct Resource {
+    std::string name;                              ///< "pods"
+    bool synced = false;                           ///< read whole since the start
+    bool cached = false;                           ///< shown as an earlier run kept it
+    std::optional<std::chrono::milliseconds> age;  ///< since it was last confirmed; nullopt: never
+    std::string fault;                             ///< why it is not current; "" while it is
+    std::uint64_t lists = 0, watches = 0, events = 0, bookmarks = 0, relists = 0, failures = 0;
+    std::string resource_version;
+  };
+  /// The way to the API server.
+  struct Api {
+    std::string server, fault;
+    std::optional<std::chrono::milliseconds> last_ok_age, clock_skew;
+    std::uint64_t calls = 0, failures = 0, unauthorized = 0, throttled = 0, forbidden = 0;
+  };
+  /// NodeMetric.
+  struct Report {
+    struct Times {  ///< of the last reports
+      std::chrono::milliseconds p50{0}, p99{0}, max{0};
+    };
+    std::chrono::seconds interval{0};
+    std::optional<std::chrono::milliseconds> last_age, next_in;
+    std::optional<WallTime> update_time;  ///< as last sent
+    std::string problem;                  ///< why the last round sent nothing; "" after a good one
+    std::vector<std::string> lacks;       ///< what the last report had no data for
+    std::uint64_t reports = 0, unsent = 0, failures = 0;
+    std::optional<Times> build_to_2xx, age_then;  ///< age_then: now - updateTime at the 2xx
+    std::string topology;                         ///< state of the NodeResourceTopology, "" fine
+  };
+  /// One eviction that was tried.
+  struct Eviction {
+    std::string pod, uid, plugin, reason, outcome, detail;
+    MonoTime at;
+  };
   /// One collector.
   struct Source {
     std::string name;
@@ -114,6 +149,12 @@ struct StatusView {
   Executor executor;
   std::vector<Helper> helpers;
   std::vector<Source> sources;
+  std::vector<Resource> resources;
+  std::optional<Api> api;                                ///< nullopt: no API server is used
+  std::optional<Report> report;                          ///< nullopt: nothing is reported
+  std::vector<Eviction> evictions;                       ///< newest first
+  std::map<std::string, std::uint64_t> eviction_counts;  ///< outcome -> number
+  std::string eviction_hold;  ///< why nobody is evicted though memory is short; "" otherwise
   std::optional<std::chrono::microseconds> loop_late, loop_late_max;  ///< last tick, worst
   std::uint64_t missed_ticks = 0;
   /// Reads cpu.max of a cgroup that is not held now, for explain (a handful of calls a request).

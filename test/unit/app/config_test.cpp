@@ -115,9 +115,12 @@ TEST_SUITE("config") {
       CHECK(*back == s.get(Config{}));
       if (!s.flag.empty()) CHECK(flags.insert(s.flag).second);
     }
-    CHECK(flags ==
-          std::set<std::string>{
-              "metric-cache-ttl", "gc-interval", "collect-interval", "qos-interval", "batch-size"});
+    CHECK(flags == std::set<std::string>{"metric-cache-ttl",
+                                         "nodemetric-report-interval",
+                                         "gc-interval",
+                                         "collect-interval",
+                                         "qos-interval",
+                                         "batch-size"});
   }
 
   TEST_CASE("set and get of a key meet the same member") {
@@ -315,12 +318,19 @@ TEST_SUITE("config") {
     }
   }
 
-  TEST_CASE("sources that this version does not offer are named as such") {
-    CHECK(only_fault("[states]\nsource = \"kubernetes\"\n") ==
-          "k.toml:2: states.source: \"kubernetes\": expected \"files\" (\"kubernetes\" is not "
-          "available in this version)");
+  TEST_CASE("a source is one of three, and kubelet's needs its address") {
     CHECK(only_fault("[states]\nsource = \"etcd\"\n") ==
-          "k.toml:2: states.source: \"etcd\": expected \"files\"");
+          "k.toml:2: states.source: \"etcd\": expected \"files\", \"kubernetes\" or \"kubelet\"");
+    CHECK(only_fault("[states]\nsource = \"kubelet\"\n") ==
+          "k.toml:2: kubelet.url: expected kubelet's address, as states.source is \"kubelet\"");
+    CHECK(only_fault("[kubelet]\nurl = \"ftp://x\"\n") ==
+          "k.toml:2: kubelet.url: \"ftp://x\": expected https://HOST:PORT or http://HOST:PORT, or "
+          "empty");
+    CHECK(only_fault("[kubelet]\ncert_file = \"/a\"\n") ==
+          "k.toml:2: kubelet.key_file: expected a key exactly when there is a "
+          "kubelet.cert_file");
+    CHECK(only_fault("[report]\ninterval = \"5s\"\n") ==
+          "k.toml:2: report.interval: 5s: expected 0s, or at least 10s");
   }
 
   TEST_CASE("outside text in a fault is cut and has no control characters") {

@@ -80,6 +80,7 @@ struct World {
   Snapshot snap(bool may_relax = true) const {
     auto state = std::make_shared<NodeState>();
     state->pods_at = now;
+    state->slo_at = now;
     state->node = std::make_shared<const Node>(node);
     for (const auto& p : pods) state->pods.push_back(std::make_shared<const Pod>(p));
     std::sort(state->pods.begin(), state->pods.end(), [](const auto& a, const auto& b) {

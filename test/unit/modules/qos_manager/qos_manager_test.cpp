@@ -63,6 +63,18 @@ TEST_SUITE("qos_manager/step") {
     CHECK(rig.manager.status().ready);
   }
 
+  TEST_CASE("pitfall 103: a NodeSLO that was not read yet is not an absent one: not ready") {
+    Rig rig;
+    rig.world.sample(10'000, 0);
+    auto snap = rig.world.snap();
+    auto state = std::make_shared<NodeState>(*snap.state);
+    state->slo_at = MonoTime{};
+    snap.state = state;
+    rig.manager.step(snap);
+    CHECK_FALSE(rig.manager.status().ready);
+    CHECK(rig.manager.status().stale == "nodeslo: not known yet");
+  }
+
   TEST_CASE("levels, ticks and changes are counted") {
     Rig rig;
     CHECK(wish(rig.at(64'000), kPodA) == "400000 100000");

@@ -1,8 +1,10 @@
 #include "modules/states_informer/state_keeper.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
 #include "fixtures.hpp"
+#include "modules/states_informer/files_source.hpp"
 #include "support/fake_tree.hpp"
 #include "support/manual_clock.hpp"
 
@@ -17,16 +19,15 @@ struct Fixture {
   FakeTree host;
   FakeTree folder;
   ManualClock clock;
-  StateKeeper keeper{ManifestFolder{folder.root(), 4u << 20},
-                     "n1",
-                     kernel::HostRoots{.cgroup = host.root()},
-                     CgroupVersion::kV1};
+  boost::asio::io_context io;
+  FilesSource source{
+      io.get_executor(), {.folder = folder.root(), .node_name = "n1"}, clock, nullptr, [] {}};
+  StateKeeper keeper{kernel::HostRoots{.cgroup = host.root()}, CgroupVersion::kV1};
 
   bool step() {
     keeper.find_layout();
-    const auto read = keeper.scan(std::chrono::system_clock::now());
-    INFO((read ? std::string{} : read.error().context));
-    return keeper.publish(clock.now(), {});
+    static_cast<void>(source.load());  // its error is a fault of the content
+    return keeper.publish(source.content(keeper.layout(), *keeper.state()), {});
   }
   const NodeState& state() const { return *keeper.state(); }
 };

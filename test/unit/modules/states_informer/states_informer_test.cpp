@@ -28,6 +28,7 @@ struct Running {
                                         .rescan_interval = rescan,
                                         .max_manifest_bytes = 4u << 20,
                                         .node_name = "n1"},
+                 StatesInformer::Remote{},
                  cgroups,
                  kernel::HostRoots{.cgroup = host.root()},
                  clock,
@@ -273,7 +274,7 @@ TEST_SUITE("states_informer") {
     StatesInformer::Config config;
     config.folder = folder.root();
     StatesInformer dropped{
-        io.get_executor(), config, cgroups, kernel::HostRoots{.cgroup = host.root()}, clock};
+        io.get_executor(), config, {}, cgroups, kernel::HostRoots{.cgroup = host.root()}, clock};
     CHECK(dropped.load().has_value());
   }
 }

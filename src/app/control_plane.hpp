@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include "app/config.hpp"
+#include "base/clock.hpp"
+#include "k8s/api_client.hpp"
+#include "k8s/kubelet_client.hpp"
+#include "modules/node_reporter/node_reporter.hpp"
+#include "modules/status_api/status_view.hpp"
+#include "reactor/task_group.hpp"
+
+namespace koordlet::app {
+
+/// This node's name: states.node_name, else NODE_NAME of the environment; for the kubernetes source
+/// else the host's name in lower case, and for the others "" (the one Node in the folder).
+std::string node_name_of(const Config& config);
+
+/// All that talks to the cluster: the API client, kubelet's, the reporters and the evictor. Empty
+/// parts where the configuration wants none. Loop thread.
+class ControlPlane {
+ public:
+  struct Hooks {
+    std::function<boost::asio::awaitable<Result<ReportInput>>()> gather_report;
+  };
+  /// The error is the one line that says why koordlet does not start: no credentials, a kubeconfig
+  /// that cannot be read, a CA that is none. An API server that does not answer is no error.
+  static Result<std::unique_ptr<ControlPlane>> open(boost::asio::any_io_executor ex,
+                                                    const Config& config,
+                                                    Hooks hooks,
+                                                    const Clock& clock);
+  ~ControlPlane();
+
+  k8s::ApiClient* api() const { return api_.get(); }              ///< nullptr: none is used
+  k8s::KubeletClient* kubelet() const { return kubelet_.get(); }  ///< nullptr: none is asked
+  void start(reactor::TaskGroup& tasks);
+  void on_state_change(const NodeState& state);
+  /// The level became HIGH: the cluster hears of it now.
+  void report_now();
+  void fill(StatusView& view) const;
+
+ private:
+  ControlPlane(boost::asio::any_io_executor ex, const Config& config, const Clock& clock);
+  Result<void> open_api();
+  Result<void> open_kubelet();
+  void make_reporters(Hooks hooks);
+
+  boost::asio::any_io_executor ex_;
+  const Config& config_;
+  const Clock& clock_;
+  std::string node_name_;
+  std::unique_ptr<k8s::ApiClient> api_;
+  std::unique_ptr<k8s::KubeletClient> kubelet_;
+  std::unique_ptr<NodeReporter> reporter_;
+};
+
+}  // namespace koordlet::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
+
+namespace koordlet::states {
+
+/// After a cancel any further co_await of a coroutine throws: look first.
+inline bool is_stopped(const boost::asio::cancellation_state& state) {
+  return state.cancelled() != boost::asio::cancellation_type::none;
+}
+
+/// Runs named parts until the caller is cancelled or one of them ends; then the others are stopped
+/// and awaited. The first exception is passed on.
+boost::asio::awaitable<void> run_together(
+    boost::asio::any_io_executor ex,
+    std::vector<std::pair<std::string, boost::asio::awaitable<void>>> parts);
+
+}  // namespace koordlet::states
