@@ -95,7 +95,8 @@ asio::awaitable<void> watch(std::shared_ptr<State> state,
     co_await connection.answer(too_large(from, state->store.version()));
     co_return;
   }
-  co_await connection.start_chunks({});
+  FakeAnswer head;
+  co_await connection.start_chunks(std::move(head));
   if (from < state->store.oldest()) {
     const auto gone = api_status(410, "Expired", "too old resource version");
     co_await connection.write_chunk(api_event("ERROR", gone.body));
