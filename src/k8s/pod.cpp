@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -91,10 +94,50 @@ void decode_status(const Fields& root, const Fields* spec, Pod& pod) {
   pod.kube_qos = stated ? *stated : compute_kube_qos(pod.containers, pod_level);
 }
 
+/// Text of a reference to another object: it only ever becomes part of a message.
+std::optional<std::string> reference_text(const Fields& reference, std::string_view key) {
+  auto text = reference.text(key);
+  if (text.refused) return std::nullopt;
+  const std::string value = text.value.value_or("");
+  const bool good =
+      !value.empty() && value.size() <= 253 &&
+      std::all_of(value.begin(), value.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (good) return value;
+  reference.refuse(key, json::value(value), "1 to 253 printable characters");
+  return std::nullopt;
+}
+
+/// At most one reference may be the controller; the first that says so counts.
+std::optional<PodOwner> decode_owner(const Fields& metadata) {
+  const auto* list = metadata.array("ownerReferences");
+  if (list == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto at = fmt::format("ownerReferences[{}]", i);
+    const json::value& item = (*list)[i];
+    if (!item.is_object()) {
+      metadata.refuse(at, item, "an object");
+      continue;
+    }
+    const Fields fields{item.get_object(), metadata.path(at), metadata.refusals()};
+    if (!fields.boolean("controller").value.value_or(false)) continue;
+    auto kind = reference_text(fields, "kind");
+    auto name = reference_text(fields, "name");
+    auto uid = reference_text(fields, "uid");
+    if (!kind || !name || !uid) continue;
+    PodOwner owner;
+    owner.kind = std::move(*kind);
+    owner.name = std::move(*name);
+    owner.uid = std::move(*uid);
+    return owner;
+  }
+  return std::nullopt;
+}
+
 void decode_metadata(const Fields& metadata, Pod& pod) {
   pod.labels = decode_text_map(metadata, "labels");
   pod.annotations = decode_text_map(metadata, "annotations");
   pod.terminating = metadata.find("deletionTimestamp") != nullptr;
+  pod.owner = decode_owner(metadata);
   if (const auto label = pod.labels.find(std::string{kQosLabel}); label != pod.labels.end()) {
     pod.qos = parse_qos_class(label->second);
   }

@@ -104,6 +104,23 @@ PriorityClass priority_class_with_default(const Pod& pod) {
   return by_qos;
 }
 
+int priority_value(const Pod& pod) {
+  if (pod.priority.value_or(0) != 0) return *pod.priority;
+  switch (priority_class_with_default(pod)) {
+    case PriorityClass::kProd:
+      return 9500;
+    case PriorityClass::kMid:
+      return 7500;
+    case PriorityClass::kBatch:
+      return 5500;
+    case PriorityClass::kFree:
+      return 3500;
+    case PriorityClass::kNone:
+      break;
+  }
+  return 0;
+}
+
 std::optional<MilliCpu> be_cpu_request(const Pod& pod) {
   std::optional<MilliCpu> batch;
   std::optional<MilliCpu> native;

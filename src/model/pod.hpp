@@ -47,6 +47,14 @@ struct Container {
   friend bool operator==(const Container&, const Container&) = default;
 };
 
+/// Who makes the pod again when it is gone.
+struct PodOwner {
+  std::string kind;  ///< "ReplicaSet", "DaemonSet", "Job", ...
+  std::string name;
+  std::string uid;
+  friend bool operator==(const PodOwner&, const PodOwner&) = default;
+};
+
 struct Pod {
   std::string uid;
   std::string ns;
@@ -61,6 +69,7 @@ struct Pod {
   std::vector<Container> containers;  ///< containers, sidecars and init containers
   CgroupPath cgroup;                  ///< pod directory; derived from uid, kube_qos and driver
   bool terminating = false;           ///< metadata.deletionTimestamp is set
+  std::optional<PodOwner> owner;      ///< the controller among metadata.ownerReferences
   CpuSet allocated_cpus;  ///< annotation scheduling.koordinator.sh/resource-status, "cpuset"; empty
                           ///< = none
   friend bool operator==(const Pod&, const Pod&) = default;
@@ -76,6 +85,8 @@ bool is_best_effort(const Pod& pod);
 /// Label, else band, else by QoS (BE: batch, others: prod). `priority_class_label` unknown value
 /// counts as none.
 PriorityClass priority_class_with_default(const Pod& pod);
+/// spec.priority when set and not 0, else 9500, 7500, 5500 or 3500 by priority class with default.
+int priority_value(const Pod& pod);
 /// CPU that a BE pod asked for: sum of batch-cpu over containers and sidecars, else of the native
 /// cpu requests; nullopt when no container states either (plain Kubernetes BestEffort).
 std::optional<MilliCpu> be_cpu_request(const Pod& pod);

@@ -32,6 +32,7 @@ void merge_threshold(const ThresholdStrategy& slo,
   if (slo.enable) {
     out.off = !*slo.enable;
     out.suppress.enable = *slo.enable;
+    out.memory_evict.enable = *slo.enable;
   }
   take_percent(out.suppress.threshold_percent,
                slo.cpu_suppress_threshold_percent,
@@ -44,6 +45,29 @@ void merge_threshold(const ThresholdStrategy& slo,
                "cpuSuppressMinPercent",
                out.faults);
   if (slo.cpu_suppress_policy) out.suppress.policy = *slo.cpu_suppress_policy;
+  take_percent(out.memory_evict.threshold_percent,
+               slo.memory_evict_threshold_percent,
+               good.memory_evict.threshold_percent,
+               "memoryEvictThresholdPercent",
+               out.faults);
+  take_percent(out.memory_evict.lower_percent,
+               slo.memory_evict_lower_percent,
+               good.memory_evict.lower_percent,
+               "memoryEvictLowerPercent",
+               out.faults);
+}
+
+/// Each number may be good and the pair still senseless, also when one comes from TOML.
+void check_memory_marks(EffectiveConfig& out) {
+  MemoryEvictConfig& m = out.memory_evict;
+  if (!m.enable || m.lower() < m.threshold_percent) return;
+  m.enable = false;
+  out.faults.push_back(
+      fmt::format("{}.memoryEvictLowerPercent: {}: expected less than memoryEvictThresholdPercent "
+                  "({}); memory eviction is off",
+                  kThreshold,
+                  m.lower(),
+                  m.threshold_percent));
 }
 
 void merge_pressure(const PressureStrategy& slo,
@@ -91,6 +115,13 @@ EffectiveConfig resolve(const QosConfig& toml,
   if (!toml.pressure_profile) out.pressure.enable = false;
   out.suppress = toml.suppress;
   out.identity = toml.identity;
+  out.memory_evict = toml.memory_evict;
+  // With a NodeSLO the cluster speaks Koordinator, where only the label makes a pod BE for
+  // eviction.
+  if (!out.memory_evict.include_kube_best_effort) {
+    out.memory_evict.include_kube_best_effort = slo == nullptr;
+  }
+  out.hands_off_namespaces = toml.hands_off_namespaces;
   out.node_stale_seconds = toml.node_stale_seconds;
   const EffectiveConfig base = out;
   const EffectiveConfig& good = last_good ? *last_good : base;
@@ -105,6 +136,7 @@ EffectiveConfig resolve(const QosConfig& toml,
       merge_pressure(*pressure, good, out);
     }
   }
+  check_memory_marks(out);
   if (out.suppress.policy == SuppressPolicy::kPodQuota) {
     out.suppress.enable = false;
     if (pressure == nullptr || !pressure->enable) out.pressure.enable = true;

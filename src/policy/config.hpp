@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,23 @@ struct IdentityConfig {
   friend bool operator==(const IdentityConfig&, const IdentityConfig&) = default;
 };
 
+/// Eviction of BE pods by the node's memory (TOML [qos.memory_evict]; NodeSLO
+/// resourceUsedThresholdWithBE; reference sections 3 and 5). Percent of MemTotal.
+struct MemoryEvictConfig {
+  bool enable = false;
+  int threshold_percent = 70;        ///< use at which eviction starts
+  std::optional<int> lower_percent;  ///< use at which it has done enough; not set: threshold - 2
+  /// Pods without the label that Kubernetes calls BestEffort are victims too. Not set: true without
+  /// a NodeSLO object, false with one.
+  std::optional<bool> include_kube_best_effort;
+  bool require_rescue = true;      ///< no eviction when all victims together do not help
+  int node_max_evictions = 10;     ///< in 10 minutes, on this node
+  int owner_max_evictions = 3;     ///< in 10 minutes, of one owner: then it is left alone
+  int release_grace_seconds = 30;  ///< that a leaving pod's memory is counted as good as free
+  int lower() const { return lower_percent.value_or(std::max(threshold_percent - 2, 0)); }
+  friend bool operator==(const MemoryEvictConfig&, const MemoryEvictConfig&) = default;
+};
+
 /// TOML [qos] as loaded, before NodeSLO.
 struct QosConfig {
   bool pressure_profile = true;       ///< profile = "pressure" | "koordinator"
@@ -59,6 +77,9 @@ struct QosConfig {
   PressureConfig pressure;
   SuppressConfig suppress;
   IdentityConfig identity;
+  MemoryEvictConfig memory_evict;
+  /// Where the annotation koordinator.sh/qos-hands-off: "true" is obeyed.
+  std::vector<std::string> hands_off_namespaces;
 };
 
 /// What holds now, after the precedence NodeSLO field present > TOML > built-in.
@@ -68,6 +89,8 @@ struct EffectiveConfig {
   PressureConfig pressure;
   SuppressConfig suppress;
   IdentityConfig identity;
+  MemoryEvictConfig memory_evict;
+  std::vector<std::string> hands_off_namespaces;
   int node_stale_seconds = 3;
   std::vector<std::string>
       faults;  ///< NodeSLO values refused, one line each; the last good value holds

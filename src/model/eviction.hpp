@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+
+namespace koordlet {
+
+/// One pod that a plugin wants gone. It is a wish for this moment only: the next tick repeats it or
+/// drops it.
+struct EvictionWish {
+  std::string uid;
+  std::string ns;
+  std::string name;
+  std::string reason;  ///< one line with the numbers, for events and status
+  std::string plugin;  ///< "memory_evict", ...
+  Bytes bytes;         ///< what its end is expected to free, above 0
+  MonoTime since;      ///< when the need for it arose
+  std::string owner;   ///< whose pod it is, as limits count: "ReplicaSet jobs/sort-7d9"
+  Bytes node_used;     ///< memory in use on the node when it was chosen
+  friend bool operator==(const EvictionWish&, const EvictionWish&) = default;
+};
+
+enum class EvictionResult {
+  kAccepted,     ///< the API server took it: the pod is on its way out
+  kRefused,      ///< a disruption budget forbids it now
+  kGone,         ///< there is no such pod any more
+  kNotSame,      ///< another pod has that name by now
+  kForbidden,    ///< no rights (RBAC, admission)
+  kFailed,       ///< the server could not, or answered what nobody understands
+  kUnreachable,  ///< no answer; it may have been taken all the same
+  kDropped,      ///< the pod had left before anything was sent
+  kDryRun,       ///< would have been sent
+};
+inline constexpr int kEvictionResults = 9;
+/// "accepted", "refused", "gone", "not-same", "forbidden", "failed", "unreachable", "dropped",
+/// "dry-run"
+std::string_view to_string(EvictionResult r);
+
+/// What became of one wish.
+struct EvictionOutcome {
+  EvictionWish wish;
+  EvictionResult result = EvictionResult::kFailed;
+  std::string detail;  ///< the server's words, printable; "" when accepted
+  MonoTime at;         ///< when the answer was there
+  std::optional<std::chrono::seconds> retry_after;  ///< the server asked for that much time
+  friend bool operator==(const EvictionOutcome&, const EvictionOutcome&) = default;
+};
+
+}  // namespace koordlet
