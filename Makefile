@@ -2,7 +2,7 @@
 DURATION ?= 0
 DEMO_FLAGS ?=
 
-.PHONY: run build test asan tsan clang vmtest format check clean
+.PHONY: run build test asan tsan clang vmtest e2e format check clean
 
 run: build-release
 	@build/release/demo/koordlet-demo --koordlet build/release/koordlet --duration $(DURATION) $(DEMO_FLAGS)
@@ -36,6 +36,11 @@ vmtest:
 	@scripts/install-deps test vm
 	@scripts/build release koordlet koordlet-demo live
 	@test/vm/run-suite
+
+e2e:
+	@scripts/install-deps test e2e
+	@scripts/build release koordlet
+	@test/cluster/run-suite build/release/koordlet
 
 format:
 	@git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format-14 -i
