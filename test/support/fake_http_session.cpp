@@ -48,6 +48,8 @@ FakeSession::FakeSession(std::shared_ptr<FakeSessions> all, asio::ip::tcp::socke
       pause_{socket_.get_executor()},
       number_{++all_->accepted} {
   all_->open.insert(this);
+  boost::system::error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay{true}, ignored);  // else 40 ms a handshake
   if (context_) tls_.emplace(socket_, *context_);
 }
 

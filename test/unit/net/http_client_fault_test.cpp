@@ -53,6 +53,10 @@ awaitable<void> large(FakeConnection& c) {
   while (open) open = co_await c.write_chunk(kilobyte);
 }
 
+awaitable<void> answer_and_more(FakeConnection& c) {
+  co_await c.write_raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n");
+}
+
 FakeHttpServer::Script silent() {
   return [](FakeConnection& c) { return c.silence(); };
 }
@@ -230,12 +234,7 @@ TEST_SUITE("http_client/faults") {
   }
 
   TEST_CASE("bytes after the answer: it counts, the connection does not") {
-    ClientAndServer t{Wire::kPlain, [](FakeConnection& c) {
-                        return [](FakeConnection& to) -> awaitable<void> {
-                          co_await to.write_raw(
-                              "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n");
-                        }(c);
-                      }};
+    ClientAndServer t{Wire::kPlain, answer_and_more};
     CHECK(t.get().value().body == "ok");
     CHECK(t.client->stats().kept == 0);
   }
