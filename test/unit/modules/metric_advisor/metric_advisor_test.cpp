@@ -9,84 +9,14 @@
 
 #include "modules/metric_advisor/host_application.hpp"
 #include "support/async.hpp"
-#include "support/fake_tree.hpp"
-#include "support/manual_clock.hpp"
+#include "host_fixture.hpp"
 
 namespace koordlet {
 namespace {
 
 using namespace std::chrono_literals;
-using test::FakeTree;
-using test::ManualClock;
-
-constexpr const char* kMemoryStat =
-    "total_cache 1\ntotal_rss 1\ntotal_inactive_anon 104857600\ntotal_active_anon 52428800\n"
-    "total_inactive_file 209715200\ntotal_active_file 31457280\ntotal_unevictable 4096\n";
-
-/// A v1 host: 4 CPUs, a kubepods tree of the cgroupfs driver, one LS and one BE pod.
-struct Host {
-  FakeTree tree;
-  ManualClock clock;
-  NodeState state;
-  std::optional<kernel::CgroupLayout> layout{kernel::CgroupLayout{CgroupDriver::kCgroupfs}};
-  long hz = kernel::ProcFs::ticks_per_second();
-
-  Host() {
-    tree.write("sys/devices/system/cpu/online", "0-3\n");
-    meminfo(1000, 400);
-    node_seconds(0);
-    for (const char* cg : {"kubepods",
-                           "kubepods/besteffort",
-                           "kubepods/burstable/podls",
-                           "kubepods/besteffort/podbe"}) {
-      usage(cg, 0ns);
-      tree.write(fmt::format("cg/cpu/{}/cpu.stat", cg),
-                 "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
-      tree.write(fmt::format("cg/memory/{}/memory.stat", cg), kMemoryStat);
-    }
-    state.pods = {pod("be", KubeQos::kBestEffort), pod("ls", KubeQos::kBurstable)};
-  }
-
-  std::shared_ptr<const Pod> pod(const std::string& uid, KubeQos qos) const {
-    auto p = std::make_shared<Pod>();
-    p->uid = uid;
-    p->kube_qos = qos;
-    p->phase = PodPhase::kRunning;
-    p->cgroup = layout->tier(qos).child("pod" + uid);
-    return p;
-  }
-  kernel::HostRoots roots() const {
-    return {.cgroup = tree.path("cg"),
-            .proc = tree.path("proc"),
-            .sys = tree.path("sys"),
-            .dev = tree.path("dev")};
-  }
-  void node_seconds(double used) const {
-    tree.write("proc/stat",
-               fmt::format("cpu {} 0 0 9 9 0 0 0 0 0\n",
-                           static_cast<long>(used * static_cast<double>(hz))));
-  }
-  void meminfo(int total_kb, int available_kb) const {
-    tree.write(
-        "proc/meminfo",
-        fmt::format(
-            "MemTotal: {} kB\nMemFree: 1 kB\nMemAvailable: {} kB\n", total_kb, available_kb));
-  }
-  void usage(std::string_view cg, std::chrono::nanoseconds ns) const {
-    tree.write(fmt::format("cg/cpuacct/{}/cpuacct.usage", cg), fmt::format("{}\n", ns.count()));
-  }
-  MetricAdvisor advisor() const { return MetricAdvisor{{}, roots(), CgroupVersion::kV1, clock}; }
-};
-
-std::optional<std::int64_t> value_of(const std::vector<store::MetricSample>& samples,
-                                     std::string_view kind,
-                                     std::string_view owner) {
-  const auto it = std::find_if(samples.begin(), samples.end(), [&](const auto& s) {
-    return s.series.kind == kind && s.series.owner == owner;
-  });
-  if (it == samples.end()) return std::nullopt;
-  return it->value;
-}
+using test::Host;
+using test::value_of;
 
 TEST_SUITE("metric_advisor") {
   TEST_CASE("the first reading is no sample, the second gives node, class and memory") {

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "modules/metric_advisor/metric_advisor.hpp"
+#include "modules/metric_advisor/rate.hpp"
+
+namespace koordlet {
+
+/// Node and classes are in node_sample.cpp, the fast poll in fast_poll.cpp, pods and containers in
+/// pod_pass.cpp, host applications in host_usage.cpp.
+struct MetricAdvisor::Impl {
+  Config config;
+  kernel::HostRoots roots;
+  CgroupVersion version;
+  const Clock& clock;
+  kernel::ProcFs proc;
+  kernel::CgroupCounters counters;
+  MilliCpu ceiling;  ///< 1.1 x online CPUs
+
+  CpuRate node_cpu;
+  std::optional<Bytes> node_cache_used;  ///< MemTotal - MemFree of the last reading
+  /// Of the last reading of the classes; collect_pods() needs the layout as well.
+  std::optional<kernel::CgroupLayout> layout;
+  struct AppCpu {
+    std::string name;
+    MilliCpu used;
+  };
+  std::vector<AppCpu> app_cpu;
+  MilliCpu apps_outside_pods;  ///< what the kubepods counter does not hold
+  std::map<CgroupPath, CpuRate>
+      classes;                   ///< kubepods, BE root, BE pods outside it, host applications
+  std::set<CgroupPath> touched;  ///< class cgroups read in this pass; the rest is forgotten
+  struct FastReading {
+    MonoTime at;
+    std::chrono::nanoseconds kubepods, be;
+  };
+  std::deque<FastReading> fast;
+  std::uint64_t seq = 0;
+  std::optional<NodeSignals> signals;
+
+  struct Track {
+    CpuRate cpu;
+    ThrottleRate throttle;
+  };
+  std::map<CgroupPath, Track> tracks;  ///< pods and containers
+  std::map<std::string, PodUsage> pods;
+  /// Memory of all pods in the pass that runs; nullopt: one of them could not be read.
+  std::optional<Bytes> pass_memory;
+  std::vector<store::MetricSample> samples;
+  std::map<std::string, SourceHealth> health;
+  std::chrono::microseconds last_collect{0};
+
+  Impl(Config c, kernel::HostRoots r, CgroupVersion v, const Clock& k, std::size_t budget)
+      : config{c}, roots{r}, version{v}, clock{k}, proc{r}, counters{std::move(r), v, budget} {
+    const auto cpus = kernel::read_topology(roots);
+    // Without a topology nothing can be said to be too much.
+    ceiling = cpus && !cpus->empty() ? MilliCpu{static_cast<std::int64_t>(cpus->size()) * 1100}
+                                     : MilliCpu{std::int64_t{CpuSet::kMaxCpus} * 1000};
+  }
+
+  void ok(const std::string& source) {
+    auto& h = health[source];
+    h.name = source;
+    h.fault.clear();
+    h.last_ok = clock.now();
+  }
+  void fault(const std::string& source, const Error& e) {
+    auto& h = health[source];
+    h.name = source;
+    h.fault = e.context;
+  }
+
+  std::optional<std::chrono::nanoseconds> usage_of(const CgroupPath& path,
+                                                   const std::string& source) {
+    const auto c = counters.cpu(path);
+    if (!c) {
+      fault(source, c.error());
+      return std::nullopt;
+    }
+    ok(source);
+    return c->usage;
+  }
+
+  std::optional<MilliCpu> class_rate(const CgroupPath& path, const std::string& source) {
+    const auto usage = usage_of(path, source);
+    if (!usage) {
+      classes.erase(path);
+      return std::nullopt;
+    }
+    touched.insert(path);
+    return classes[path].update({clock.now(), *usage}, ceiling);
+  }
+
+  void emit(std::string kind, std::string owner, std::int64_t value) {
+    samples.push_back({{std::move(kind), std::move(owner)}, value});
+  }
+
+  std::optional<MilliCpu> node_rate();
+  void read_memory(NodeSignals& out);
+  void read_classes(const NodeState& state, const kernel::CgroupLayout& layout, NodeSignals& out);
+  void read_host_apps(const NodeState& state, const kernel::CgroupLayout& layout, NodeSignals& out);
+  void emit_node(const NodeSignals& s);
+  void measure_pod(const Pod& pod);
+  void measure_container(const Container& c);
+  std::optional<MilliCpu> measure_cpu(const CgroupPath& path, MonoTime& at);
+  std::optional<Permille> measure_throttle(const CgroupPath& path);
+  void measure_pod_memory(const Pod& pod, PodUsage& usage);
+  void drop_gone(const NodeState& state);
+  std::optional<Bytes> host_app_memory(const NodeState& state);
+  void measure_system_memory(const NodeState& state, MonoTime began);
+};
+
+/// Until the cgroup driver is known a pod has no path of its own, and the root is no pod's.
+inline bool is_measured(const Pod& pod) { return is_active(pod) && !pod.cgroup.is_root(); }
+
+inline bool is_gone(const Error& e) { return e.code == Errc::kGone || e.code == Errc::kNotFound; }
+
+}  // namespace koordlet
