@@ -94,6 +94,50 @@ TEST_SUITE("metric_cache") {
     CHECK(stats.moved_aside.empty());
   }
 
+  TEST_CASE("many windows in one question: each its own, unknown series have none") {
+    Bed b;
+    b.start();
+    using Questions = std::vector<std::pair<store::SeriesKey, std::chrono::seconds>>;
+    const auto ask = [&b](Questions q) {
+      return test::run(b.io, b.cache->aggregate_many(std::move(q)));
+    };
+    const auto closed = ask({{kNode, 10s}});
+    REQUIRE(closed.has_error());
+    CHECK(closed.error().code == Errc::kNotSupported);
+    REQUIRE(b.open().has_value());
+    for (int i = 1; i <= 10; ++i) {
+      b.clock.advance(1s);
+      b.append(i);
+    }
+    const auto r = ask({{kNode, 4s}, {{"pod_cpu_usage", "x"}, 60s}, {kNode, 60s}});
+    REQUIRE(r.has_value());
+    REQUIRE(r->size() == 3);
+    CHECK(r->at(0)->mean == 8);  // 6..10: both ends included
+    CHECK_FALSE(r->at(1).has_value());
+    CHECK(r->at(2)->mean == 5.5);
+    const auto bad = ask({{kNode, 4s}, {kNode, 0s}});
+    REQUIRE(bad.has_error());
+    CHECK(bad.error().code == Errc::kRange);
+  }
+
+  TEST_CASE("K#2567: a window of 300 s begins 300 s before its end") {
+    Bed b;
+    b.start();
+    REQUIRE(b.open().has_value());
+    b.append(1);
+    b.clock.advance(1s);
+    b.append(3);
+    b.clock.advance(300s);
+    using Questions = std::vector<std::pair<store::SeriesKey, std::chrono::seconds>>;
+    const auto r =
+        test::run(b.io, b.cache->aggregate_many(Questions{{kNode, 300s}, {kNode, 301s}}));
+    REQUIRE(r.has_value());
+    REQUIRE(r->at(0).has_value());
+    CHECK(r->at(0)->count == 1);
+    CHECK(r->at(0)->last == 3);
+    CHECK(r->at(1)->count == 2);
+  }
+
   TEST_CASE(
       "stored time is wall time at the start, and a step of the wall clock does not reach it") {
     Bed b;
