@@ -59,7 +59,8 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::open(asio::any_io_executor e
   std::unique_ptr<ControlPlane> out{new ControlPlane{std::move(ex), config, clock}};
   if (config.states.informer.source == StatesSource::kKubernetes) {
     if (const auto api = out->open_api(); !api) return wrap("API server", api.error());
-    out->make_reporters(std::move(hooks));
+    out->make_reporters(hooks);
+    out->make_evictor(hooks);
   }
   if (!config.kubelet.url.empty()) {
     if (const auto kubelet = out->open_kubelet(); !kubelet) return wrap("kubelet", kubelet.error());
@@ -99,7 +100,7 @@ Result<void> ControlPlane::open_kubelet() {
   return kubelet_->open();
 }
 
-void ControlPlane::make_reporters(Hooks hooks) {
+void ControlPlane::make_reporters(Hooks& hooks) {
   if (!config_.report.enable) return;
   NodeReporter::Config config;
   config.node_name = node_name_;
@@ -108,12 +109,24 @@ void ControlPlane::make_reporters(Hooks hooks) {
   config.create = config_.report.create;
   NodeReporter::Deps deps;
   deps.gather = std::move(hooks.gather_report);
-  deps.call = [this](k8s::ApiCall call) { return api_->call(std::move(call)); };
+  deps.call = k8s::caller_of(*api_);
   reporter_ = std::make_unique<NodeReporter>(ex_, std::move(config), std::move(deps), clock_);
+}
+
+void ControlPlane::make_evictor(Hooks& hooks) {
+  k8s::EventRecorder::Config events;
+  events.node_name = node_name_;
+  events_ = std::make_unique<k8s::EventRecorder>(ex_, k8s::caller_of(*api_), events, clock_);
+  Evictor::Config config;
+  config.dry_run = config_.executor.dry_run;
+  evictor_ = std::make_unique<Evictor>(
+      ex_, k8s::caller_of(*api_), *events_, std::move(hooks.still_there), clock_, config);
 }
 
 void ControlPlane::start(reactor::TaskGroup& tasks) {
   if (reporter_) tasks.spawn("node reporter", reporter_->run());
+  if (events_) tasks.spawn("events", events_->run());
+  if (evictor_) tasks.spawn("evictor", evictor_->run());
 }
 
 void ControlPlane::on_state_change(const NodeState& state) {
@@ -137,7 +150,11 @@ void ControlPlane::fill(StatusView& view) const {
                                h.throttled,
                                h.forbidden};
   }
-  if (!reporter_) return;
+  if (reporter_) fill_report(view);
+  if (evictor_) fill_evictions(view);
+}
+
+void ControlPlane::fill_report(StatusView& view) const {
   const auto s = reporter_->status();
   auto& r = view.report.emplace();
   r.interval = s.interval;
@@ -154,6 +171,32 @@ void ControlPlane::fill(StatusView& view) const {
   r.failures = s.failures;
   r.build_to_2xx = times_of(s.took);
   r.age_then = times_of(s.age);
+}
+
+void ControlPlane::fill_evictions(StatusView& view) const {
+  const auto& s = evictor_->status();
+  for (int i = 0; i < kEvictionResults; ++i) {
+    const auto result = static_cast<EvictionResult>(i);
+    view.eviction_counts[std::string{to_string(result)}] = s.count(result);
+  }
+  for (auto at = s.history.rbegin(); at != s.history.rend(); ++at) {
+    const auto& o = at->outcome;
+    view.evictions.push_back({fmt::format("{}/{}", o.wish.ns, o.wish.name),
+                              o.wish.uid,
+                              o.wish.plugin,
+                              o.wish.reason,
+                              std::string{to_string(o.result)},
+                              o.detail,
+                              o.at});
+  }
+}
+
+void ControlPlane::evict(std::vector<EvictionWish> wishes) {
+  if (evictor_) evictor_->submit(std::move(wishes));
+}
+
+std::vector<EvictionOutcome> ControlPlane::take_eviction_outcomes() {
+  return evictor_ ? evictor_->take_outcomes() : std::vector<EvictionOutcome>{};
 }
 
 }  // namespace koordlet::app

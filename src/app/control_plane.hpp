@@ -10,7 +10,9 @@
 #include "app/config.hpp"
 #include "base/clock.hpp"
 #include "k8s/api_client.hpp"
+#include "k8s/events.hpp"
 #include "k8s/kubelet_client.hpp"
+#include "modules/evictor/evictor.hpp"
 #include "modules/node_reporter/node_reporter.hpp"
 #include "modules/status_api/status_view.hpp"
 #include "reactor/task_group.hpp"
@@ -27,6 +29,7 @@ class ControlPlane {
  public:
   struct Hooks {
     std::function<boost::asio::awaitable<Result<ReportInput>>()> gather_report;
+    Evictor::StillThere still_there;
   };
   /// The error is the one line that says why koordlet does not start: no credentials, a kubeconfig
   /// that cannot be read, a CA that is none. An API server that does not answer is no error.
@@ -42,13 +45,20 @@ class ControlPlane {
   void on_state_change(const NodeState& state);
   /// The level became HIGH: the cluster hears of it now.
   void report_now();
+  /// Whom the plugins want gone in this tick. Without an API server nobody is evicted.
+  void evict(std::vector<EvictionWish> wishes);
+  /// What became of earlier wishes, each once.
+  std::vector<EvictionOutcome> take_eviction_outcomes();
   void fill(StatusView& view) const;
 
  private:
   ControlPlane(boost::asio::any_io_executor ex, const Config& config, const Clock& clock);
   Result<void> open_api();
   Result<void> open_kubelet();
-  void make_reporters(Hooks hooks);
+  void make_reporters(Hooks& hooks);
+  void make_evictor(Hooks& hooks);
+  void fill_report(StatusView& view) const;
+  void fill_evictions(StatusView& view) const;
 
   boost::asio::any_io_executor ex_;
   const Config& config_;
@@ -57,6 +67,8 @@ class ControlPlane {
   std::unique_ptr<k8s::ApiClient> api_;
   std::unique_ptr<k8s::KubeletClient> kubelet_;
   std::unique_ptr<NodeReporter> reporter_;
+  std::unique_ptr<k8s::EventRecorder> events_;
+  std::unique_ptr<Evictor> evictor_;
 };
 
 }  // namespace koordlet::app

@@ -79,8 +79,14 @@ Result<void> Daemon::open() {
   storage_ = std::make_unique<reactor::Worker>("storage");
   cgroups_ = std::make_unique<kernel::CgroupFs>(config_.host, version_, budget / 4);
   cache_ = std::make_unique<MetricCache>(metric_cache_config(config_), *storage_, clock_);
-  auto control =
-      ControlPlane::open(io_.get_executor(), config_, {[this] { return gather_report(); }}, clock_);
+  ControlPlane::Hooks hooks;
+  hooks.gather_report = [this] { return gather_report(); };
+  hooks.still_there = [this](std::string_view uid) {
+    const auto state = states_->state();  // find_pod points into it
+    const auto* pod = find_pod(*state, uid);
+    return pod != nullptr && is_active(*pod) && !pod->terminating;
+  };
+  auto control = ControlPlane::open(io_.get_executor(), config_, std::move(hooks), clock_);
   if (!control) return control.error();
   control_ = std::move(*control);
   auto informer = config_.states.informer;

@@ -68,6 +68,8 @@ class Daemon {
   boost::asio::awaitable<void> collect_loop();
   boost::asio::awaitable<void> run_tick(Due due);
   boost::asio::awaitable<void> apply(bool only_if_changed);
+  void run_evictions(const Snapshot& snapshot);
+  void log_evictions(const std::vector<EvictionOutcome>& outcomes);
   void wake(Due due);
   void on_state_change();
   void collect_within(std::chrono::seconds delay);
@@ -127,6 +129,7 @@ class Daemon {
   std::optional<BeRoot> be_root_;
   std::uint64_t missed_ticks_ = 0;
   std::string last_level_;
+  policy::EvictPhase last_evict_phase_ = policy::EvictPhase::kOff;  ///< as logged
   boost::asio::steady_timer collect_wait_;
   MonoTime collect_due_;
   int collect_soon_ = 2;                             ///< passes that follow each other quickly

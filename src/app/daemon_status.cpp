@@ -91,6 +91,9 @@ void Daemon::add_qos(StatusView& v) const {
   q.level_changes = s.level_changes;
   q.effective = s.effective;
   v.desired = &qos_->desired();
+  const auto& evict = s.memory_evict;
+  if (evict.phase != policy::EvictPhase::kIdle && evict.phase != policy::EvictPhase::kOff)
+    v.eviction_hold = fmt::format("{}: {}", policy::to_string(evict.phase), evict.why);
 }
 
 void Daemon::add_executor(StatusView& v) const {

@@ -112,12 +112,48 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
     const Stage stage{stages_["decide"]};
     const auto snapshot = build_snapshot(due.tick);
     static_cast<void>(qos_->step(snapshot));
+    run_evictions(snapshot);
   }
   qos_->note_duration(stages_["decide"]);
   log_level();
   log_faults("nodeslo", qos_->status().effective.faults, slo_faults_);
   near_ = qos_->near_threshold(*signals_, capacity());
   co_await apply(!due.tick);
+}
+
+/// Whom to evict; carried out by the evictor, whose outcomes come back with a later tick.
+void Daemon::run_evictions(const Snapshot& snapshot) {
+  if (paused_ || stopping_) return;
+  policy::EvictInput input;
+  input.outcomes = control_->take_eviction_outcomes();
+  for (const auto& r : states_->health()) {
+    if (r.name == "pods") input.api_ok = control_->api() != nullptr && r.synced && r.fault.empty();
+  }
+  log_evictions(input.outcomes);
+  auto wanted = qos_->evict(snapshot, input);
+  const auto& state = qos_->status().memory_evict;
+  const bool news = state.phase != last_evict_phase_ && !state.why.empty();
+  if (news) log::info("memory_evict", fmt::format("{}: {}", to_string(state.phase), state.why));
+  last_evict_phase_ = state.phase;
+  if (wanted.want_fresh_pods) collect_within(std::chrono::seconds{0});
+  control_->evict(std::move(wanted.wishes));
+}
+
+void Daemon::log_evictions(const std::vector<EvictionOutcome>& outcomes) {
+  for (const auto& o : outcomes) {
+    const auto text = fmt::format("pod {}/{}: {}{}{}: {}",
+                                  o.wish.ns,
+                                  o.wish.name,
+                                  to_string(o.result),
+                                  o.detail.empty() ? "" : ": ",
+                                  o.detail,
+                                  o.wish.reason);
+    if (o.result == EvictionResult::kAccepted) {
+      log::info("evictor", text);
+    } else {
+      log::warn("evictor", text);
+    }
+  }
 }
 
 asio::awaitable<void> Daemon::apply(bool only_if_changed) {

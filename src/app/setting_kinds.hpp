@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "app/setting.hpp"
+#include "base/parse.hpp"
 
 /// Builders of the rows of the key table, one a type. `at` names the member: it takes a Config,
 /// const or not, and returns a reference. The default is what the member holds in a fresh Config,
@@ -106,6 +108,29 @@ Setting text(std::string key, Access at, TextRule rule, std::string about) {
   s.rule = rule;
   s.get = [at](const Config& c) { return SettingValue{std::string{at(c)}}; };
   s.set = [at](Config& c, const SettingValue& v) { at(c) = std::get<std::string>(v); };
+  return s;
+}
+
+/// Members are lists of words; the text has them with commas between.
+template <class Access>
+Setting words(std::string key, Access at, std::string about) {
+  Setting s = base(std::move(key), SettingType::kText, std::move(about));
+  s.get = [at](const Config& c) {
+    std::string out;
+    for (const auto& word : at(c)) out += (out.empty() ? "" : ",") + word;
+    return SettingValue{std::move(out)};
+  };
+  s.set = [at](Config& c, const SettingValue& v) {
+    auto& member = at(c);
+    member.clear();
+    const auto& text = std::get<std::string>(v);
+    for (std::size_t from = 0; from < text.size();) {
+      const auto end = std::min(text.find(',', from), text.size());
+      const auto word = trim(std::string_view{text}.substr(from, end - from));
+      if (!word.empty()) member.emplace_back(word);
+      from = end + 1;
+    }
+  };
   return s;
 }
 

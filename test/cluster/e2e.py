@@ -201,8 +201,8 @@ def memory_pressure(k):
     be = {"koordinator.sh/qosClass": "BE"}
     try:
         budget(0)
-        apply(pod("small", "sleep 100000", be, priority=5500),
-              pod("hog", HOG % 1500 + "; sleep 100000", {**be, "app": "hog"}, priority=5500),
+        apply(pod("small", "sleep 100000", be),
+              pod("hog", HOG % 1500 + "; sleep 100000", {**be, "app": "hog"}),
               pod("steady", "sleep 100000", {"koordinator.sh/qosClass": "LS"}))
         for name in ("small", "hog", "steady"):
             until(90, f"{name} runs", lambda n=name: running(n))

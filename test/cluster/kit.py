@@ -68,7 +68,7 @@ def get(*args):
     return json.loads(text) if text else None
 
 
-def pod(name, command="sleep 100000", labels=None, annotations=None, resources=None, priority=None):
+def pod(name, command="sleep 100000", labels=None, annotations=None, resources=None):
     """A pod of this node that needs no network and no scheduler."""
     spec = {
         "hostNetwork": True, "nodeName": NODE, "tolerations": [{"operator": "Exists"}],
@@ -76,8 +76,6 @@ def pod(name, command="sleep 100000", labels=None, annotations=None, resources=N
         "containers": [{"name": "main", "image": "busybox:local", "imagePullPolicy": "Never",
                         "command": ["sh", "-c", command], "resources": resources or {}}],
     }
-    if priority is not None:
-        spec["priority"] = priority
     return {"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": "default", "labels": labels or {},
                          "annotations": annotations or {}},

@@ -116,6 +116,14 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   return impl_->table;
 }
 
+QosManager::Evictions QosManager::evict(const Snapshot& snapshot, const policy::EvictInput& input) {
+  Status& status = impl_->status;
+  auto answer = policy::MemoryEvict::decide(
+      snapshot, status.effective, input, std::move(status.memory_evict));
+  status.memory_evict = std::move(answer.state);
+  return {std::move(answer.wishes), answer.want_fresh_pods};
+}
+
 void QosManager::note_duration(std::chrono::microseconds took) { impl_->status.last_step = took; }
 
 bool QosManager::near_threshold(const NodeSignals& signals, MilliCpu capacity) const {

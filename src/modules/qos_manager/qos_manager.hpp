@@ -11,6 +11,7 @@
 #include "model/snapshot.hpp"
 #include "policy/config.hpp"
 #include "policy/identity.hpp"
+#include "policy/memory_evict.hpp"
 #include "policy/pressure.hpp"
 #include "policy/suppress.hpp"
 
@@ -27,6 +28,7 @@ class QosManager {
     bool ready = false;
     policy::Pressure::State pressure;
     policy::Suppress::State suppress;
+    policy::MemoryEvict::State memory_evict;
     std::string stale;  ///< "" fresh; else which input is how old: caps hold, nothing relaxes
     std::uint64_t ticks = 0;
     std::uint64_t level_changes = 0;
@@ -43,6 +45,13 @@ class QosManager {
   /// One evaluation: precedence, staleness, plugins, arbiter. Off: the table becomes empty. The
   /// reference holds until the next step.
   const DesiredTable& step(const Snapshot& snapshot);
+  /// Whom to evict, by the same snapshot and the configuration of the last step. `want_fresh_pods`:
+  /// the choice waits for young samples of the BE pods.
+  struct Evictions {
+    std::vector<EvictionWish> wishes;
+    bool want_fresh_pods = false;
+  };
+  Evictions evict(const Snapshot& snapshot, const policy::EvictInput& input);
   /// How long the last step took; step() itself reads no clock.
   void note_duration(std::chrono::microseconds took);
   /// Node use within 5 points of a threshold, or above it while BE runs: the loop polls class

@@ -90,7 +90,7 @@ json::object eviction_json(const StatusView& view) {
                                      {"age_ms", age_ms(view, e.at)}});
   }
   return {{"counts", std::move(counts)},
-          {"hold", text_or_null(view.eviction_hold)},
+          {"standing", text_or_null(view.eviction_hold)},
           {"recent", std::move(recent)}};
 }
 

@@ -154,7 +154,7 @@ struct StatusView {
   std::optional<Report> report;                          ///< nullopt: nothing is reported
   std::vector<Eviction> evictions;                       ///< newest first
   std::map<std::string, std::uint64_t> eviction_counts;  ///< outcome -> number
-  std::string eviction_hold;  ///< why nobody is evicted though memory is short; "" otherwise
+  std::string eviction_hold;  ///< where the rule stands while memory is short; "" otherwise
   std::optional<std::chrono::microseconds> loop_late, loop_late_max;  ///< last tick, worst
   std::uint64_t missed_ticks = 0;
   /// Reads cpu.max of a cgroup that is not held now, for explain (a handful of calls a request).

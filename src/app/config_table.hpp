@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/setting_kinds.hpp"
+
+/// The table of all keys, in parts. Seen by the config_table*.cpp files only.
+namespace koordlet::app {
+
+constexpr std::int64_t kMinute = 60 * kSecond;
+constexpr std::int64_t kHour = 60 * kMinute;
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+constexpr std::int64_t kGiB = 1024 * kMiB;
+
+/// A member of Config by its path.
+#define KOORDLET_AT(member) \
+  [](auto& c) -> auto& { return c.member; }
+
+void add_control_plane(std::vector<Setting>& out);  ///< [api] [kubelet] [report]
+void add_eviction(std::vector<Setting>& out);       ///< [qos] hands-off, [qos.memory_evict]
+
+}  // namespace koordlet::app

@@ -1,0 +1,122 @@
+#include <optional>
+
+#include "app/config_table.hpp"
+
+namespace koordlet::app {
+
+void add_control_plane(std::vector<Setting>& out) {
+  const auto path = TextRule::kPathOrNone;
+  out.push_back(text("api.kubeconfig",
+                     KOORDLET_AT(api.kubeconfig),
+                     path,
+                     "kubeconfig of the API server; empty: the service account of the pod"));
+  out.push_back(duration("api.connect_timeout",
+                         KOORDLET_AT(api.connect_timeout),
+                         100,
+                         kMinute,
+                         "name, connection and TLS handshake together"));
+  out.push_back(duration("api.request_timeout",
+                         KOORDLET_AT(api.request_timeout),
+                         100,
+                         5 * kMinute,
+                         "from a request to the end of its answer"));
+  out.push_back(duration("api.watch_timeout",
+                         KOORDLET_AT(api.dead_peer),
+                         kSecond,
+                         10 * kMinute,
+                         "a server that no longer acknowledges is given up after this time"));
+  out.push_back(duration("api.watch_silence",
+                         KOORDLET_AT(states.informer.reflector.silence),
+                         kSecond,
+                         kHour,
+                         "a watch without a byte for so long is opened again"));
+  out.push_back(number("api.page_size",
+                       KOORDLET_AT(states.informer.reflector.page),
+                       1,
+                       10'000,
+                       "objects in one page of a list"));
+
+  out.push_back(text("kubelet.url",
+                     KOORDLET_AT(kubelet.url),
+                     TextRule::kUrl,
+                     "kubelet, as https://127.0.0.1:10250; empty: its policies are not asked for"));
+  out.push_back(text("kubelet.ca_file",
+                     KOORDLET_AT(kubelet.ca_file),
+                     path,
+                     "CA of kubelet's certificate; empty: the system's"));
+  out.push_back(text("kubelet.token_file",
+                     KOORDLET_AT(kubelet.token_file),
+                     path,
+                     "bearer token for kubelet; empty: none"));
+  out.push_back(text("kubelet.cert_file",
+                     KOORDLET_AT(kubelet.cert_file),
+                     path,
+                     "client certificate for kubelet; with kubelet.key_file"));
+  out.push_back(text(
+      "kubelet.key_file", KOORDLET_AT(kubelet.key_file), path, "its key; with kubelet.cert_file"));
+
+  out.push_back(
+      boolean("report.enable", KOORDLET_AT(report.enable), "kubernetes source: send NodeMetric"));
+  out.push_back(with_flag("nodemetric-report-interval",
+                          duration("report.interval",
+                                   KOORDLET_AT(report.interval),
+                                   0,
+                                   kHour,
+                                   "between two reports, 10s at least; 0s: what the NodeMetric "
+                                   "object says, else 60s")));
+  out.push_back(boolean("report.create",
+                        KOORDLET_AT(report.create),
+                        "make the NodeMetric object when nobody else does"));
+  out.push_back(boolean("report.topology",
+                        KOORDLET_AT(report.topology),
+                        "publish the CPU topology as NodeResourceTopology"));
+}
+
+void add_eviction(std::vector<Setting>& out) {
+  out.push_back(
+      words("qos.hands_off_namespaces",
+            KOORDLET_AT(qos.policy.hands_off_namespaces),
+            "where the annotation koordinator.sh/qos-hands-off: \"true\" keeps a pod from "
+            "eviction, with commas between"));
+#define KOORDLET_EVICT(member) KOORDLET_AT(qos.policy.memory_evict.member)
+  out.push_back(boolean("qos.memory_evict.enable",
+                        KOORDLET_EVICT(enable),
+                        "kubernetes source: evict BE pods through the API while the node's memory "
+                        "is short; the NodeSLO may switch it on as well"));
+  out.push_back(number("qos.memory_evict.threshold_percent",
+                       KOORDLET_EVICT(threshold_percent),
+                       1,
+                       100,
+                       "node memory use that starts it, twice in a row"));
+  out.push_back(optional_number("qos.memory_evict.lower_percent",
+                                KOORDLET_EVICT(lower_percent),
+                                0,
+                                99,
+                                "use at which enough is free; \"none\": threshold - 2"));
+  out.push_back(choice<std::optional<bool>>(
+      "qos.memory_evict.include_kube_best_effort",
+      KOORDLET_EVICT(include_kube_best_effort),
+      {{"auto", std::nullopt}, {"yes", true}, {"no", false}},
+      "BestEffort pods of Kubernetes without the label too; auto: only without a NodeSLO"));
+  out.push_back(boolean("qos.memory_evict.require_rescue",
+                        KOORDLET_EVICT(require_rescue),
+                        "nobody is evicted when all of them together would not be enough"));
+  out.push_back(number("qos.memory_evict.node_max_evictions",
+                       KOORDLET_EVICT(node_max_evictions),
+                       1,
+                       1000,
+                       "most on this node in 10 minutes"));
+  out.push_back(number("qos.memory_evict.owner_max_evictions",
+                       KOORDLET_EVICT(owner_max_evictions),
+                       1,
+                       1000,
+                       "most of one owner in 10 minutes, then it is left alone"));
+  out.push_back(duration("qos.memory_evict.release_grace",
+                         KOORDLET_EVICT(release_grace_seconds),
+                         kSecond,
+                         10 * kMinute,
+                         "how long the memory of a leaving pod counts as good as free"));
+#undef KOORDLET_EVICT
+}
+
+}  // namespace koordlet::app
