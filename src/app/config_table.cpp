@@ -95,6 +95,11 @@ void add_qos(std::vector<Setting>& out) {
                                    KOORDLET_AT(qos.on_shutdown),
                                    {{"restore", OnShutdown::kRestore}, {"keep", OnShutdown::kKeep}},
                                    "at SIGTERM: put every file back, or leave the caps"));
+  out.push_back(
+      words("qos.hands_off_namespaces",
+            KOORDLET_AT(qos.policy.hands_off_namespaces),
+            "where the annotation koordinator.sh/qos-hands-off: \"true\" keeps a pod from "
+            "eviction, with commas between"));
 }
 
 void add_pressure(std::vector<Setting>& out) {

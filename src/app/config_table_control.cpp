@@ -73,11 +73,6 @@ void add_control_plane(std::vector<Setting>& out) {
 }
 
 void add_eviction(std::vector<Setting>& out) {
-  out.push_back(
-      words("qos.hands_off_namespaces",
-            KOORDLET_AT(qos.policy.hands_off_namespaces),
-            "where the annotation koordinator.sh/qos-hands-off: \"true\" keeps a pod from "
-            "eviction, with commas between"));
 #define KOORDLET_EVICT(member) KOORDLET_AT(qos.policy.memory_evict.member)
   out.push_back(boolean("qos.memory_evict.enable",
                         KOORDLET_EVICT(enable),
