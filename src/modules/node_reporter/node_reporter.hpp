@@ -32,7 +32,7 @@ class NodeReporter {
   struct Deps {
     /// The metrics of report_questions(state) and the state they were asked for.
     std::function<boost::asio::awaitable<Result<ReportInput>>()> gather;
-    ApiCaller call;
+    k8s::ApiCaller call;
   };
   struct Status {
     bool running = false;

@@ -54,7 +54,10 @@ Verdict judge(unsigned status) {
   }
 }
 
-StatusWriter::StatusWriter(std::string node_name, bool create, ApiCaller call, const Clock& clock)
+StatusWriter::StatusWriter(std::string node_name,
+                           bool create,
+                           k8s::ApiCaller call,
+                           const Clock& clock)
     : name_{std::move(node_name)}, create_{create}, call_{std::move(call)}, clock_{clock} {}
 
 bool StatusWriter::may_patch() const {
@@ -80,7 +83,8 @@ asio::awaitable<Answer> StatusWriter::replace(json::object status) {
   auto read = co_await call_(std::move(get));
   if (!read || !read->ok()) co_return read;
   if (!read->body.is_object()) {
-    co_return Error{Errc::kParse, fmt::format("GET {}: expected an object", path)};
+    Error problem{Errc::kParse, fmt::format("GET {}: expected an object", path)};
+    co_return problem;
   }
   ++counts_.puts;
   k8s::ApiCall put;

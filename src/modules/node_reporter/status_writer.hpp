@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,12 +9,9 @@
 #include <boost/json/object.hpp>
 
 #include "base/clock.hpp"
-#include "k8s/api_client.hpp"
+#include "k8s/api_caller.hpp"
 
 namespace koordlet {
-
-/// ApiClient::call, or what stands for it in a test.
-using ApiCaller = std::function<boost::asio::awaitable<Result<k8s::ApiAnswer>>(k8s::ApiCall call)>;
 
 /// What an answer means to a writer.
 enum class Verdict {
@@ -49,7 +45,7 @@ class StatusWriter {
     std::uint64_t patches = 0, puts = 0, conflicts = 0, created = 0;
   };
   /// `create`: an absent object is made with the default spec. `clock` outlives the writer.
-  StatusWriter(std::string node_name, bool create, ApiCaller call, const Clock& clock);
+  StatusWriter(std::string node_name, bool create, k8s::ApiCaller call, const Clock& clock);
 
   boost::asio::awaitable<WriteResult> write(boost::json::object status, std::string node_uid);
   const Counts& counts() const { return counts_; }
@@ -64,7 +60,7 @@ class StatusWriter {
 
   std::string name_;
   bool create_;
-  ApiCaller call_;
+  k8s::ApiCaller call_;
   const Clock& clock_;
   std::string no_patch_;
   MonoTime patch_again_at_{};
