@@ -28,6 +28,7 @@ struct HttpEndpoint {
 struct ClientRequest {
   std::string method = "GET";
   std::string target;  ///< path and query, already escaped
+  /// Not Host, Connection, Content-Length or Transfer-Encoding: the client sets them itself.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 };
@@ -64,8 +65,9 @@ class HttpStream {
 ///
 /// Errors: kIo connect, TLS ("certificate ...: why" for a verification failure), broken or
 /// truncated answer; kBusy a time-out, naming which; kParse what came is not HTTP; kRange the
-/// answer is larger than the bound; kNotFound the name does not resolve. The context names host and
-/// port, never a header. A request on a kept connection that turns out closed before any byte of
+/// answer is larger than the bound; kNotFound the name does not resolve; kInvalid a request that
+/// must not be sent (CR or LF in a part of it). The context names host and port, never the value of
+/// a header. A request on a kept connection that turns out closed before any byte of
 /// the answer is sent again once on a new one.
 class HttpClient {
  public:

@@ -11,8 +11,8 @@
 #include <boost/json/value.hpp>
 #include <doctest/doctest.h>
 
-#include "http_fixture.hpp"
 #include "support/fake_tree.hpp"
+#include "support/http_fixture.hpp"
 
 using namespace std::chrono_literals;
 using koordlet::Errc;

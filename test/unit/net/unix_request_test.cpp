@@ -7,9 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include "http_fixture.hpp"
 #include "net/http_server.hpp"
 #include "support/fake_tree.hpp"
+#include "support/http_fixture.hpp"
 
 using namespace std::chrono_literals;
 using koordlet::Errc;

@@ -1,5 +1,4 @@
-// The bodies of http_fixture.hpp (a name with _test, so that the build picks it up).
-#include "http_fixture.hpp"
+#include "support/http_fixture.hpp"
 
 #include <arpa/inet.h>
 #include <array>
