@@ -92,14 +92,16 @@ asio::awaitable<void> watch(std::shared_ptr<State> state,
   const auto from_text = query_text(query, "resourceVersion");
   std::int64_t from = from_text.empty() ? state->store.version() : std::stoll(from_text);
   if (from > state->store.version()) {
-    co_await connection.answer(too_large(from, state->store.version()));
+    auto refusal = too_large(from, state->store.version());
+    co_await connection.answer(std::move(refusal));
     co_return;
   }
   FakeAnswer head;
   co_await connection.start_chunks(std::move(head));
   if (from < state->store.oldest()) {
     const auto gone = api_status(410, "Expired", "too old resource version");
-    co_await connection.write_chunk(api_event("ERROR", gone.body));
+    auto line = api_event("ERROR", gone.body);
+    co_await connection.write_chunk(std::move(line));
     co_await connection.end_chunks();
     co_return;
   }
@@ -227,7 +229,8 @@ asio::awaitable<void> serve_default(std::shared_ptr<State> state, FakeConnection
 asio::awaitable<void> serve_api(std::shared_ptr<State> state, FakeConnection& connection) {
   const auto request = connection.request();
   if (!state->token.empty() && request.header("Authorization") != "Bearer " + state->token) {
-    co_await connection.answer(api_status(401, "Unauthorized", "Unauthorized"));
+    auto refusal = api_status(401, "Unauthorized", "Unauthorized");
+    co_await connection.answer(std::move(refusal));
     co_return;
   }
   const auto rules = state->rules;  // a handler may add others
