@@ -2,7 +2,7 @@
 DURATION ?= 0
 DEMO_FLAGS ?=
 
-.PHONY: run build test asan tsan clang vmtest e2e format check clean
+.PHONY: run build test asan tsan clang vmtest e2e bench format check clean
 
 run: build-release
 	@build/release/demo/koordlet-demo --koordlet build/release/koordlet --duration $(DURATION) $(DEMO_FLAGS)
@@ -41,6 +41,11 @@ e2e:
 	@scripts/install-deps test e2e
 	@scripts/build release koordlet
 	@test/cluster/run-suite build/release/koordlet
+
+bench:
+	@scripts/install-deps test
+	@scripts/build release bench_control_plane
+	@build/release/test/bench_control_plane
 
 format:
 	@git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format-14 -i

@@ -39,6 +39,7 @@ struct Config {
   struct Kubelet {
     std::string url;  ///< "": kubelet is not asked
     std::string ca_file, token_file, cert_file, key_file;
+    std::string cpu_manager_state = "/var/lib/kubelet/cpu_manager_state";
   };
   struct Report {
     bool enable = true;

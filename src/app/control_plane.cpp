@@ -101,6 +101,15 @@ Result<void> ControlPlane::open_kubelet() {
 }
 
 void ControlPlane::make_reporters(Hooks& hooks) {
+  if (config_.report.topology) {
+    TopologyReporter::Config topology;
+    topology.node_name = node_name_;
+    topology_ = std::make_unique<TopologyReporter>(
+        ex_,
+        std::move(topology),
+        TopologyReporter::Deps{std::move(hooks.gather_topology), k8s::caller_of(*api_)},
+        clock_);
+  }
   if (!config_.report.enable) return;
   NodeReporter::Config config;
   config.node_name = node_name_;
@@ -125,6 +134,7 @@ void ControlPlane::make_evictor(Hooks& hooks) {
 
 void ControlPlane::start(reactor::TaskGroup& tasks) {
   if (reporter_) tasks.spawn("node reporter", reporter_->run());
+  if (topology_) tasks.spawn("topology reporter", topology_->run());
   if (events_) tasks.spawn("events", events_->run());
   if (evictor_) tasks.spawn("evictor", evictor_->run());
 }
@@ -171,6 +181,7 @@ void ControlPlane::fill_report(StatusView& view) const {
   r.failures = s.failures;
   r.build_to_2xx = times_of(s.took);
   r.age_then = times_of(s.age);
+  if (topology_) r.topology = topology_->status().problem;
 }
 
 void ControlPlane::fill_evictions(StatusView& view) const {

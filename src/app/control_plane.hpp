@@ -14,6 +14,7 @@
 #include "k8s/kubelet_client.hpp"
 #include "modules/evictor/evictor.hpp"
 #include "modules/node_reporter/node_reporter.hpp"
+#include "modules/node_reporter/topology_reporter.hpp"
 #include "modules/status_api/status_view.hpp"
 #include "reactor/task_group.hpp"
 
@@ -29,6 +30,7 @@ class ControlPlane {
  public:
   struct Hooks {
     std::function<boost::asio::awaitable<Result<ReportInput>>()> gather_report;
+    std::function<boost::asio::awaitable<Result<TopologyInput>>()> gather_topology;
     Evictor::StillThere still_there;
   };
   /// The error is the one line that says why koordlet does not start: no credentials, a kubeconfig
@@ -67,6 +69,7 @@ class ControlPlane {
   std::unique_ptr<k8s::ApiClient> api_;
   std::unique_ptr<k8s::KubeletClient> kubelet_;
   std::unique_ptr<NodeReporter> reporter_;
+  std::unique_ptr<TopologyReporter> topology_;
   std::unique_ptr<k8s::EventRecorder> events_;
   std::unique_ptr<Evictor> evictor_;
 };

@@ -81,6 +81,7 @@ Result<void> Daemon::open() {
   cache_ = std::make_unique<MetricCache>(metric_cache_config(config_), *storage_, clock_);
   ControlPlane::Hooks hooks;
   hooks.gather_report = [this] { return gather_report(); };
+  hooks.gather_topology = [this] { return gather_topology(); };
   hooks.still_there = [this](std::string_view uid) {
     const auto state = states_->state();  // find_pod points into it
     const auto* pod = find_pod(*state, uid);

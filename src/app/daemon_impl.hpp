@@ -83,8 +83,9 @@ class Daemon {
                          std::set<std::string>& known);
   MilliCpu capacity() const;
 
-  // daemon_report.cpp: what NodeMetric is made of
+  // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
+  boost::asio::awaitable<Result<TopologyInput>> gather_topology();
 
   // daemon_status.cpp: what the API shows
   StatusView view() const;

@@ -1,6 +1,33 @@
+#include <algorithm>
+
+#include <boost/json/parse.hpp>
+
 #include "app/daemon_impl.hpp"
+#include "kernel/cpu_info.hpp"
+#include "kernel/fd.hpp"
 
 namespace koordlet::app {
+namespace {
+
+bool has_siblings(const CpuTopology& cpus) {
+  std::map<int, int> threads;
+  return std::any_of(
+      cpus.begin(), cpus.end(), [&](const Processor& p) { return ++threads[p.core] > 1; });
+}
+
+/// CPUs that kubelet's static policy gave away. Without the file, and under another policy, none.
+std::map<std::string, CpuSet> kubelet_cpus(const std::string& file) {
+  if (file.empty()) return {};
+  const auto text = kernel::read_file(file);
+  if (!text) return {};
+  boost::system::error_code ec;
+  const auto json = boost::json::parse(*text, ec);
+  if (ec) return {};
+  auto state = k8s::decode_cpu_manager_state(json);
+  return state ? std::move(state->pods) : std::map<std::string, CpuSet>{};
+}
+
+}  // namespace
 
 boost::asio::awaitable<Result<ReportInput>> Daemon::gather_report() {
   ReportInput input;
@@ -12,6 +39,34 @@ boost::asio::awaitable<Result<ReportInput>> Daemon::gather_report() {
   auto answers = co_await cache_->aggregate_many(input.questions);
   if (!answers) co_return wrap("metric store", answers.error());
   input.answers = std::move(*answers);
+  co_return input;
+}
+
+boost::asio::awaitable<Result<TopologyInput>> Daemon::gather_topology() {
+  const auto model = kernel::read_cpu_model(config_.host);
+  if (!model) co_return model.error();
+  const auto numa = kernel::read_numa_memory(config_.host);
+  if (!numa) co_return numa.error();
+  const auto state = states_->state();
+  TopologyInput input;
+  input.cpus = topology_;
+  input.basic = {model->name,
+                 model->vendor,
+                 has_siblings(topology_),
+                 model->turbo.value_or(false),
+                 model->l3_mask};
+  for (const auto& [id, memory] : *numa) {
+    input.numa[id] = {memory.total, memory.huge_1gi, memory.huge_2mi};
+  }
+  input.node = state->node;
+  input.node_uid = states_->node_uid();
+  if (state->node) {
+    input.node_labels = state->node->labels;
+    input.node_annotations = state->node->annotations;
+  }
+  input.pods = state->pods;
+  input.kubelet_cpus = kubelet_cpus(config_.kubelet.cpu_manager_state);
+  input.kubelet = states_->kubelet_config();
   co_return input;
 }
 

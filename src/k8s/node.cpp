@@ -90,6 +90,16 @@ void decode_capacity(const Fields& status, Node& node) {
   node.batch_memory_allocatable = memory_amount(list, "kubernetes.io/batch-memory");
 }
 
+/// Of many keys only ours: a Node carries whatever else its cluster hangs on it.
+std::map<std::string, std::string> ours(const std::map<std::string, std::string>& all) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : all) {
+    const auto domain = key.substr(0, key.find('/'));
+    if (domain == "koordinator.sh" || domain.ends_with(".koordinator.sh")) out.emplace(key, value);
+  }
+  return out;
+}
+
 /// max(capacity - allocatable, annotation), never below zero; an unknown capacity reserves nothing.
 template <class T>
 T reserved(T capacity, const std::optional<T>& allocatable, const std::optional<T>& annotation) {
@@ -111,8 +121,10 @@ Result<NodeResult> decode_node(const json::value& object) {
   const auto status = root.object("status");
   if (status.value) decode_capacity(*status.value, node);
 
-  const auto annotations =
-      decode_text_map(Fields{*found->object, "metadata", refusals}, "annotations");
+  const Fields metadata{*found->object, "metadata", refusals};
+  const auto annotations = decode_text_map(metadata, "annotations");
+  node.labels = ours(decode_text_map(metadata, "labels"));
+  node.annotations = ours(annotations);
   const auto text = [&annotations](std::string_view key) -> const std::string* {
     const auto at = annotations.find(std::string{key});
     return at == annotations.end() ? nullptr : &at->second;

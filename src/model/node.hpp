@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Node {
   Bytes memory_reserved;
   CpuSet reserved_cpus;  ///< node.koordinator.sh/reservation, reservedCPUs
   CpuSet system_cpus;    ///< node.koordinator.sh/system-qos-resource when exclusive
+  /// Labels and annotations of koordinator.sh and its sub-domains, as they stand.
+  std::map<std::string, std::string> labels, annotations;
   KubeletCpuPolicy cpu_policy =
       KubeletCpuPolicy::kUnknown;  ///< kubelet.koordinator.sh/cpu-manager-policy
   friend bool operator==(const Node&, const Node&) = default;

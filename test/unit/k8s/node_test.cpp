@@ -132,4 +132,16 @@ status:
     CHECK(decode_node(boost::json::value{{"metadata", boost::json::object{}}}).has_error());
     CHECK(decode_node(boost::json::value{nullptr}).has_error());
   }
+
+  TEST_CASE("of labels and annotations only our own domain's are kept") {
+    const auto node = decode_node(boost::json::parse(R"({"metadata": {"name": "n1",
+      "labels": {"node.koordinator.sh/enable-numa-reservation": "true", "zone": "a",
+                 "evilkoordinator.sh/x": "1"},
+      "annotations": {"koordinator.sh/a": "1", "volumes.kubernetes.io/x": "y"}}})"))
+                          .value()
+                          .node;
+    using Map = std::map<std::string, std::string>;
+    CHECK(node.labels == Map{{"node.koordinator.sh/enable-numa-reservation", "true"}});
+    CHECK(node.annotations == Map{{"koordinator.sh/a", "1"}});
+  }
 }
