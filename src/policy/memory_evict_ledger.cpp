@@ -13,6 +13,9 @@ namespace {
 using std::chrono::seconds;
 using Hold = EvictionLedger::Hold;
 
+/// How long after a victim has left a sample still tells what that brought.
+constexpr seconds kEffect{10};
+
 seconds twice(seconds last, seconds low, seconds high) {
   return last.count() <= 0 ? low : std::min(last * 2, high);
 }
@@ -40,6 +43,17 @@ void rise_node(EvictionLedger& ledger, const EvictionOutcome& outcome) {
   Hold hold = ledger.node_hold.value_or(Hold{});
   rise(hold, outcome, fmt::format("the last try was {}", to_string(outcome.result)));
   ledger.node_hold = std::move(hold);
+}
+
+/// For what may be the pod's fault or the server's: the pod waits for longer than the node, so that
+/// another one shows which it was, and for the full time when it happens to it again.
+void suspect_pod(EvictionLedger& ledger, const EvictionOutcome& outcome) {
+  const seconds node = ledger.node_hold ? ledger.node_hold->length : seconds{0};
+  Hold& hold = ledger.pods[outcome.wish.uid];
+  const bool again = hold.length.count() > 0;
+  hold.length = again ? kMaxHold : std::min(node + kMinHold, kMaxHold);
+  hold.until = outcome.at + std::max(hold.length, node + kMinHold);
+  hold.why = to_string(outcome.result);
 }
 
 void rise_pod(EvictionLedger& ledger, const EvictionOutcome& outcome) {
@@ -126,8 +140,8 @@ void note_outcome(EvictionLedger& ledger,
     case EvictionResult::kForbidden:
     case EvictionResult::kFailed:
       // The pod alone may be the cause (a webhook, two budgets), or the whole node may be.
-      rise_pod(ledger, outcome);
       rise_node(ledger, outcome);
+      suspect_pod(ledger, outcome);
       return;
     case EvictionResult::kUnreachable:
       rise_node(ledger, outcome);
@@ -174,7 +188,8 @@ bool note_pods(EvictionLedger& ledger,
 void note_sample(EvictionLedger& ledger, const NodeSignals& signals, MonoTime now) {
   if (!signals.memory_used) return;
   std::erase_if(ledger.left, [&](const EvictionLedger::Left& left) {
-    if (signals.at <= left.at) return false;  // measured before it left
+    if (signals.at <= left.at) return false;          // measured before it left
+    if (signals.at - left.at > kEffect) return true;  // too much else has happened since
     if (*signals.memory_used < left.node_used) return true;
     auto& hold = ledger.owners[left.owner].hold;
     Hold next = hold.value_or(Hold{});

@@ -83,6 +83,38 @@ TEST_SUITE("policy/config validate") {
     c.pressure.enable = false;
     CHECK(validate(c).size() == 1);
   }
+
+  TEST_CASE("faults of memory eviction") {
+    QosConfig c;
+    c.memory_evict.threshold_percent = 0;
+    c.memory_evict.lower_percent = 101;
+    c.memory_evict.node_max_evictions = 0;
+    c.memory_evict.owner_max_evictions = 101;
+    c.memory_evict.release_grace_seconds = 601;
+    c.hands_off_namespaces = {"batch", ""};
+    const auto faults = validate(c);
+    CHECK(has(faults, "qos.memory_evict.threshold_percent: 0: expected 1 to 100"));
+    CHECK(has(faults, "qos.memory_evict.lower_percent: 101: expected 0 to 100"));
+    CHECK(has(faults, "qos.memory_evict.node_max_evictions: 0: expected 1 to 1000"));
+    CHECK(has(faults, "qos.memory_evict.owner_max_evictions: 101: expected 1 to 100"));
+    CHECK(has(faults, "qos.memory_evict.release_grace_seconds: 601: expected 1 to 600"));
+    CHECK(has(faults, "qos.hands_off_namespaces: '': expected the name of a namespace"));
+    CHECK(faults.size() == 6);
+  }
+
+  TEST_CASE("the lower mark must be below the threshold, also as it comes by default") {
+    QosConfig c;
+    c.memory_evict.lower_percent = 70;
+    CHECK(has(validate(c),
+              "qos.memory_evict.lower_percent: 70: expected less than "
+              "qos.memory_evict.threshold_percent (70)"));
+    c.memory_evict.lower_percent = 69;
+    CHECK(validate(c).empty());
+    c.memory_evict.lower_percent.reset();
+    c.memory_evict.threshold_percent = 1;
+    CHECK(c.memory_evict.lower() == 0);
+    CHECK(validate(c).empty());
+  }
 }
 
 TEST_SUITE("policy/config resolve") {
@@ -207,5 +239,62 @@ TEST_SUITE("policy/config resolve") {
     const auto second = resolve(QosConfig{}, &slo, &first);
     CHECK(second.faults.empty());
     CHECK(second.pressure.mid_percent == 40);
+  }
+
+  TEST_CASE("memory eviction: off by default, on by NodeSLO or TOML") {
+    CHECK_FALSE(resolve(QosConfig{}, nullptr, nullptr).memory_evict.enable);
+    const NodeSlo empty;
+    CHECK_FALSE(resolve(QosConfig{}, &empty, nullptr).memory_evict.enable);
+    const auto on = threshold_slo(true), off = threshold_slo(false);
+    CHECK(resolve(QosConfig{}, &on, nullptr).memory_evict.enable);
+    QosConfig c;
+    c.memory_evict.enable = true;
+    CHECK(resolve(c, nullptr, nullptr).memory_evict.enable);
+    CHECK(resolve(c, &empty, nullptr).memory_evict.enable);
+    CHECK_FALSE(resolve(c, &off, nullptr).memory_evict.enable);
+  }
+
+  TEST_CASE("memory eviction: NodeSLO numbers win, out of range they do not") {
+    auto slo = threshold_slo(true);
+    slo.threshold->memory_evict_threshold_percent = 80;
+    slo.threshold->memory_evict_lower_percent = 75;
+    const auto first = resolve(QosConfig{}, &slo, nullptr);
+    CHECK(first.memory_evict.threshold_percent == 80);
+    CHECK(first.memory_evict.lower() == 75);
+    CHECK(first.faults.empty());
+    slo.threshold->memory_evict_threshold_percent = 180;
+    const auto second = resolve(QosConfig{}, &slo, &first);
+    CHECK(second.memory_evict.threshold_percent == 80);
+    REQUIRE(second.faults.size() == 1);
+    CHECK(second.faults[0] ==
+          "spec.resourceUsedThresholdWithBE.memoryEvictThresholdPercent: 180: expected 0 to 100");
+  }
+
+  TEST_CASE("memory eviction: a lower mark that is not lower switches it off, and says so") {
+    auto slo = threshold_slo(true);
+    slo.threshold->memory_evict_lower_percent = 70;
+    const auto e = resolve(QosConfig{}, &slo, nullptr);
+    CHECK_FALSE(e.memory_evict.enable);
+    CHECK(e.suppress.enable);
+    REQUIRE(e.faults.size() == 1);
+    CHECK(e.faults[0] ==
+          "spec.resourceUsedThresholdWithBE.memoryEvictLowerPercent: 70: expected less than "
+          "memoryEvictThresholdPercent (70); memory eviction is off");
+    slo.threshold->memory_evict_lower_percent.reset();
+    slo.threshold->memory_evict_threshold_percent = 0;
+    CHECK_FALSE(resolve(QosConfig{}, &slo, nullptr).memory_evict.enable);
+    slo.threshold->enable = false;
+    CHECK(resolve(QosConfig{}, &slo, nullptr).faults.empty());
+  }
+
+  TEST_CASE("memory eviction: pods without the label count on a node without NodeSLO only") {
+    const NodeSlo empty;
+    CHECK(resolve(QosConfig{}, nullptr, nullptr).memory_evict.include_kube_best_effort == true);
+    CHECK(resolve(QosConfig{}, &empty, nullptr).memory_evict.include_kube_best_effort == false);
+    QosConfig c;
+    c.memory_evict.include_kube_best_effort = true;
+    CHECK(resolve(c, &empty, nullptr).memory_evict.include_kube_best_effort == true);
+    c.memory_evict.include_kube_best_effort = false;
+    CHECK(resolve(c, nullptr, nullptr).memory_evict.include_kube_best_effort == false);
   }
 }
