@@ -132,15 +132,21 @@ void ControlPlane::make_evictor(Hooks& hooks) {
       ex_, k8s::caller_of(*api_), *events_, std::move(hooks.still_there), clock_, config);
 }
 
-void ControlPlane::start(reactor::TaskGroup& tasks) {
+void ControlPlane::start(reactor::TaskGroup& tasks, const NodeState& state) {
+  tasks_ = &tasks;
   if (reporter_) tasks.spawn("node reporter", reporter_->run());
-  if (topology_) tasks.spawn("topology reporter", topology_->run());
   if (events_) tasks.spawn("events", events_->run());
   if (evictor_) tasks.spawn("evictor", evictor_->run());
+  on_state_change(state);
 }
 
 void ControlPlane::on_state_change(const NodeState& state) {
   if (reporter_) reporter_->note_state(state);
+  // Before the Node is known there is no topology to tell of.
+  if (topology_ && state.node && tasks_ != nullptr && !topology_runs_) {
+    topology_runs_ = true;
+    tasks_->spawn("topology reporter", topology_->run());
+  }
 }
 
 void ControlPlane::report_now() {

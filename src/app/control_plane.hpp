@@ -43,7 +43,7 @@ class ControlPlane {
 
   k8s::ApiClient* api() const { return api_.get(); }              ///< nullptr: none is used
   k8s::KubeletClient* kubelet() const { return kubelet_.get(); }  ///< nullptr: none is asked
-  void start(reactor::TaskGroup& tasks);
+  void start(reactor::TaskGroup& tasks, const NodeState& state);
   void on_state_change(const NodeState& state);
   /// The level became HIGH: the cluster hears of it now.
   void report_now();
@@ -70,6 +70,8 @@ class ControlPlane {
   std::unique_ptr<k8s::KubeletClient> kubelet_;
   std::unique_ptr<NodeReporter> reporter_;
   std::unique_ptr<TopologyReporter> topology_;
+  bool topology_runs_ = false;
+  reactor::TaskGroup* tasks_ = nullptr;  ///< set by start()
   std::unique_ptr<k8s::EventRecorder> events_;
   std::unique_ptr<Evictor> evictor_;
 };

@@ -169,8 +169,7 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("watchdog", watchdog_->run());
   tasks_.spawn("metric cache", cache_->run());
   tasks_.spawn("states informer", states_->run());
-  control_->on_state_change(*state);
-  control_->start(tasks_);
+  control_->start(tasks_, *state);
   tasks_.spawn("collect", collect_loop());
   tasks_.spawn("tick", tick_loop());
   tasks_.spawn("tick timer", tick_timer());

@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "k8s/yaml_reader.hpp"
 
 namespace koordlet::k8s {
@@ -58,6 +59,7 @@ asio::awaitable<Result<json::value>> parse_paced(std::string_view text, Pace& pa
 }
 
 std::string printable(std::string_view text, std::size_t max) {
+  text = trim(text);  // a line of text comes with its end
   std::string out{text.substr(0, max)};
   std::replace_if(
       out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');

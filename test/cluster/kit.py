@@ -60,7 +60,7 @@ def kubectl(*args, stdin=None, ok=True):
 
 
 def apply(*objects):
-    kubectl("apply", "-f", "-", stdin="\n---\n".join(json.dumps(o) for o in objects))
+    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
 
 
 def get(*args):
