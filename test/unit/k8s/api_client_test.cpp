@@ -48,7 +48,7 @@ TEST_SUITE("k8s/api_client") {
   TEST_CASE("an object is read over TLS with the token and a clear Accept") {
     ApiBed bed;
     bed.server.put("/api/v1/pods", test::pod_text("p"));
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     const auto answer = get(bed, api, "/api/v1/namespaces/d/pods/p");
     REQUIRE(answer.has_value());
     CHECK(answer->status == 200);
@@ -65,7 +65,7 @@ TEST_SUITE("k8s/api_client") {
   TEST_CASE("row 31: two answers on one connection, each with a parser of its own") {
     ApiBed bed;
     bed.server.put("/api/v1/pods", test::pod_text("p"));
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     for (int i = 0; i < 2; ++i) {
       const auto answer = get(bed, api, "/api/v1/namespaces/d/pods/p");
       REQUIRE(answer.has_value());
@@ -76,7 +76,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("objects are made, changed, merged and deleted; a refusal is an answer") {
     ApiBed bed;
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     const std::string nodes = "/api/v1/nodes";
     const std::string body = R"({"metadata":{"name":"n1"},"spec":{"a":1}})";
     CHECK(send(bed, api, "POST", nodes, body)->status == 201);
@@ -106,7 +106,7 @@ TEST_SUITE("k8s/api_client") {
     auto access = bed.access();
     access.base_path = "/k8s/c1";
     bed.server.answer("GET", "/k8s/c1/version", FakeAnswer{200, "{}"});
-    ApiClient api{bed.io.get_executor(), access, ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), access, ApiBed::patient(), bed.clock};
     CHECK(get(bed, api, "/version")->ok());
     CHECK(has(api.server(), "/k8s/c1"));
   }
@@ -114,7 +114,7 @@ TEST_SUITE("k8s/api_client") {
   TEST_CASE("a rotated token is read at once on 401, and the call repeated") {
     ApiBed bed;
     bed.server.put("/api/v1/pods", test::pod_text("p"));
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     CHECK(get(bed, api, "/api/v1/namespaces/d/pods/p")->ok());
     bed.server.set_token("second");
     bed.tree.write("token", "second\n");
@@ -125,7 +125,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("an expired token whose file is the same as before is not tried twice") {
     ApiBed bed;
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     bed.server.set_token("other");
     const auto answer = get(bed, api, "/api/v1/pods");
     REQUIRE(answer.has_value());
@@ -137,7 +137,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("a token file that goes away leaves the last token; none at all is kDenied") {
     ApiBed bed;
-    auto options = ApiBed::quick();
+    auto options = ApiBed::patient();
     options.token_reread = 0s;
     ApiClient api{bed.io.get_executor(), bed.access(), options, bed.clock};
     CHECK(get(bed, api, "/api/v1/pods")->ok());
@@ -151,7 +151,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("429 with a short Retry-After is waited out once, a long one is returned") {
     ApiBed bed;
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     FakeAnswer busy = test::api_status(429, "TooManyRequests", "later");
     busy.headers = {{"Retry-After", "0"}};
     bed.server.answer("GET", "/api/v1/pods", busy);
@@ -169,7 +169,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("HTML, half a JSON and invalid UTF-8 with 200 are kParse and show what came") {
     ApiBed bed;
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     struct Row {
       std::string body, shown;
     };
@@ -189,7 +189,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("a refusal in plain text keeps its status") {
     ApiBed bed;
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     const auto answer = get(bed, api, "/apis/policy/v1");
     REQUIRE(answer.has_value());
     CHECK(answer->status == 404);
@@ -206,7 +206,7 @@ TEST_SUITE("k8s/api_client") {
     auto wrong_name = bed.access();
     wrong_name.endpoint.server_name = "kubernetes.default.svc";
     for (const auto& access : {wrong_ca, wrong_name}) {
-      ApiClient api{bed.io.get_executor(), access, ApiBed::quick(), bed.clock};
+      ApiClient api{bed.io.get_executor(), access, ApiBed::patient(), bed.clock};
       const auto answer = get(bed, api, "/api/v1/pods");
       REQUIRE(answer.has_error());
       CHECK(answer.error().code == Errc::kIo);
@@ -218,7 +218,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("a CA that is replaced on disk is used; a broken one leaves the old and is shown") {
     ApiBed bed;
-    auto options = ApiBed::quick();
+    auto options = ApiBed::patient();
     options.token_reread = 0s;
     ApiClient api{bed.io.get_executor(), bed.access(), options, bed.clock};
     CHECK(get(bed, api, "/api/v1/pods")->ok());
@@ -243,7 +243,7 @@ TEST_SUITE("k8s/api_client") {
     access.token_file.clear();
     access.cert_pem = client.cert_pem;
     access.key_pem = client.key_pem;
-    ApiClient api{bed.io.get_executor(), access, ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), access, ApiBed::patient(), bed.clock};
     CHECK(get(bed, api, "/api/v1/pods")->ok());
     CHECK(bed.server.http().requests().at(0).client_subject == "system:node:n1");
     CHECK(bed.server.http().requests().at(0).header("Authorization").empty());
@@ -251,7 +251,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("a server that never answers ends in kBusy") {
     ApiBed bed;
-    auto options = ApiBed::quick();
+    auto options = ApiBed::patient();
     options.http.request_timeout = 30ms;
     bed.server.on("GET", "/api/v1/pods", [](test::FakeConnection& c) -> asio::awaitable<bool> {
       co_await c.silence();
@@ -268,7 +268,7 @@ TEST_SUITE("k8s/api_client") {
         "GET",
         "/api/v1/pods",
         FakeAnswer{200, "{}", "application/json", {{"Date", "Tue, 14 Nov 2023 22:23:20 GMT"}}});
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), clock};
     CHECK(get(bed, api, "/api/v1/pods")->ok());
     CHECK(api.health().clock_skew == 600'000ms);
     CHECK(api.health().fault.empty());
@@ -276,7 +276,7 @@ TEST_SUITE("k8s/api_client") {
 
   TEST_CASE("a path that is not escaped is refused before anything is sent") {
     ApiBed bed;
-    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     for (const char* path : {"", "api", "/a b", "/a\r\nX: y", "/\xff"}) {
       CAPTURE(path);
       CHECK(get(bed, api, path).error().code == Errc::kInvalid);

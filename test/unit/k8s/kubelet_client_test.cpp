@@ -18,6 +18,13 @@ bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
+/// A time-out that only a hang meets.
+KubeletClient::Options patient() {
+  KubeletClient::Options out;
+  out.timeout = std::chrono::minutes{2};
+  return out;
+}
+
 }  // namespace
 
 TEST_SUITE("k8s/kubelet_client/configz") {
@@ -65,7 +72,7 @@ TEST_SUITE("k8s/kubelet_client/configz") {
     ApiBed bed;
     bed.server.answer(
         "GET", "/configz", FakeAnswer{403, "Forbidden (user=koordlet)", "text/plain"});
-    KubeletClient kubelet{bed.io.get_executor(), bed.access(), {}, bed.clock};
+    KubeletClient kubelet{bed.io.get_executor(), bed.access(), patient(), bed.clock};
     const auto config = test::run(bed.io, kubelet.configz());
     REQUIRE(config.has_value());
     CHECK_FALSE(config->cpu_manager_policy.has_value());
@@ -86,7 +93,7 @@ TEST_SUITE("k8s/kubelet_client/pods") {
       auto access = bed.access();
       access.endpoint = server.http().endpoint();
       if (!tls) access.token_file.clear();
-      KubeletClient kubelet{bed.io.get_executor(), access, {}, bed.clock};
+      KubeletClient kubelet{bed.io.get_executor(), access, patient(), bed.clock};
       const auto pods = test::run(bed.io, kubelet.pods());
       REQUIRE(pods.has_value());
       REQUIRE(pods->size() == 1);
@@ -98,7 +105,7 @@ TEST_SUITE("k8s/kubelet_client/pods") {
   TEST_CASE("null items are an empty list") {
     ApiBed bed;
     bed.server.answer("GET", "/pods/", FakeAnswer{200, R"({"kind":"PodList","items":null})"});
-    KubeletClient kubelet{bed.io.get_executor(), bed.access(), {}, bed.clock};
+    KubeletClient kubelet{bed.io.get_executor(), bed.access(), patient(), bed.clock};
     const auto pods = test::run(bed.io, kubelet.pods());
     REQUIRE(pods.has_value());
     CHECK(pods->empty());
@@ -107,7 +114,7 @@ TEST_SUITE("k8s/kubelet_client/pods") {
   TEST_CASE("row 5: a closed port is an error that is counted, never an empty list") {
     ApiBed bed;
     bed.server.stop();
-    KubeletClient kubelet{bed.io.get_executor(), bed.access(), {}, bed.clock};
+    KubeletClient kubelet{bed.io.get_executor(), bed.access(), patient(), bed.clock};
     for (int i = 1; i <= 2; ++i) {
       const auto pods = test::run(bed.io, kubelet.pods());
       REQUIRE(pods.has_error());
@@ -118,8 +125,7 @@ TEST_SUITE("k8s/kubelet_client/pods") {
 
   TEST_CASE("refusals, foreign bodies, silence and too much are errors of their kind") {
     ApiBed bed;
-    KubeletClient::Options options;
-    options.timeout = 2000ms;
+    auto options = patient();
     options.max_body = 1000;
     KubeletClient kubelet{bed.io.get_executor(), bed.access(), options, bed.clock};
     struct Row {

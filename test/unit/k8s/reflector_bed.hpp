@@ -81,7 +81,7 @@ class Following {
   reactor::TaskGroup group_;
 };
 
-/// Pods of one server over TLS, followed with limits of milliseconds.
+/// Pods of one server over TLS, followed with a back-off of milliseconds.
 class ReflectorBed : public ApiBed {
  public:
   static constexpr const char* kPods = "/api/v1/pods";
@@ -90,12 +90,14 @@ class ReflectorBed : public ApiBed {
     k8s::Reflector::Options out;
     out.backoff_min = std::chrono::milliseconds{1};
     out.backoff_max = std::chrono::milliseconds{20};
+    out.list_silence = std::chrono::minutes{2};
+    out.list_timeout = std::chrono::minutes{2};
     return out;
   }
   void start(k8s::Reflector::Options options = quick_watch()) { start(access(), options); }
   void start(k8s::ApiAccess with, k8s::Reflector::Options options) {
     follow.reset();
-    api = std::make_unique<k8s::ApiClient>(io.get_executor(), std::move(with), quick(), clock);
+    api = std::make_unique<k8s::ApiClient>(io.get_executor(), std::move(with), patient(), clock);
     follow = std::make_unique<Following>(*this, *api, kPods, options);
   }
   bool synced() {

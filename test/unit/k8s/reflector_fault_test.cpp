@@ -90,7 +90,7 @@ TEST_SUITE("k8s/reflector_fault/pitfalls") {
     for (const auto& path : paths) {
       bed.server.on_watch(path, playing({{}, WatchScript::End::kSilence}), 1);
     }
-    k8s::ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    k8s::ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     auto options = ReflectorBed::quick_watch();
     options.silence = 500ms;
     std::vector<std::unique_ptr<Following>> all;
@@ -255,7 +255,7 @@ TEST_SUITE("k8s/reflector_fault/list") {
     bed.start(options);
     REQUIRE(bed.synced());
     CHECK(bed.health().lists == 1);
-    CHECK(bed.server.lists(kPods) == 2);
+    CHECK(bed.server.lists(kPods) >= 2);
   }
 
   TEST_CASE("429 with Retry-After is obeyed and nothing is lost") {

@@ -33,7 +33,7 @@ TEST_SUITE("k8s/reflector") {
     ReflectorBed bed;
     bed.server.put(kPods, pod_text("p"));
     boost::json::value seen;
-    k8s::ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    k8s::ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     k8s::Reflector::Sink sink;
     sink.stage = [&](boost::json::value object) { seen = std::move(object); };
     sink.commit = [] {};
@@ -85,7 +85,7 @@ TEST_SUITE("k8s/reflector") {
 
   TEST_CASE("a resource that is not installed is an empty list; else it is a fault") {
     ReflectorBed bed;
-    k8s::ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::quick(), bed.clock};
+    k8s::ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
     const std::string path = "/apis/slo.koordinator.sh/v1alpha1/nodeslos";
     Following lax{bed, api, path, ReflectorBed::quick_watch(), true};
     Following strict{bed, api, path, ReflectorBed::quick_watch()};

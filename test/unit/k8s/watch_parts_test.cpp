@@ -1,3 +1,7 @@
+#include <functional>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/json/parse.hpp>
 #include <doctest/doctest.h>
 
@@ -5,10 +9,12 @@
 #include "k8s/list_page.hpp"
 #include "k8s/paced_json.hpp"
 #include "k8s/refusal.hpp"
+#include "support/async.hpp"
 
 using namespace koordlet;
 using namespace koordlet::k8s;
 using namespace std::chrono_literals;
+namespace asio = boost::asio;
 namespace json = boost::json;
 
 namespace {
@@ -147,6 +153,30 @@ TEST_SUITE("k8s/paced_json") {
       const auto fed = feed.feed(text);
       const bool good = fed && feed.finish();
       CHECK_FALSE(good);
+    }
+  }
+
+  TEST_CASE("a long text gives the loop a turn whenever a slice is used up") {
+    asio::io_context io;
+    const SystemClock clock;
+    const std::string text = "[\"" + std::string(200'000, 'x') + "\"]";
+    for (const bool used_up : {true, false}) {
+      CAPTURE(used_up);
+      Pace pace{io.get_executor(), clock, used_up ? 0ms : 3'600'000ms};
+      int turns = 0;
+      bool parsed = false;
+      std::function<void()> turn = [&] {
+        ++turns;
+        if (!parsed) asio::post(io, turn);
+      };
+      asio::post(io, turn);
+      const auto value = test::run(io, parse_paced(text, pace));
+      parsed = true;
+      io.restart();
+      io.run();
+      CHECK(value.has_value());
+      // 200 kB are thirteen pieces.
+      CHECK((turns > 12) == used_up);
     }
   }
 
