@@ -154,6 +154,43 @@ status:
     CHECK(cgroup_uid(good("metadata: {" + uid + "}").pod) == "api-uid");
   }
 
+  TEST_CASE("the owner is the controller among the references") {
+    const std::string head = "metadata: {name: web, namespace: d, uid: u, ownerReferences: ";
+    const auto owned =
+        good(head +
+             "[{kind: ConfigMap, name: c, uid: u1}, {kind: Job, name: sort, uid: u2, "
+             "controller: true}]}");
+    REQUIRE(owned.pod.owner.has_value());
+    CHECK(owned.pod.owner->kind == "Job");
+    CHECK(owned.pod.owner->name == "sort");
+    CHECK(owned.pod.owner->uid == "u2");
+    CHECK(owned.faults.empty());
+    for (const char* none : {"[]}",
+                             "null}",
+                             "[{kind: Job, name: a, uid: b}]}",
+                             "[{kind: Job, name: a, uid: b, controller: false}]}"}) {
+      CAPTURE(none);
+      CHECK_FALSE(good(head + none).pod.owner.has_value());
+      CHECK(good(head + none).faults.empty());
+    }
+  }
+
+  TEST_CASE("a damaged owner reference is a fault and no owner") {
+    const std::string head = "metadata: {name: web, namespace: d, uid: u, ownerReferences: ";
+    for (const char* bad : {"5}",
+                            "[5]}",
+                            "[{kind: 7, name: a, uid: b, controller: true}]}",
+                            "[{kind: Job, name: '', uid: b, controller: true}]}",
+                            "[{kind: Job, name: a b, uid: b, controller: true}]}",
+                            "[{kind: Job, name: a, uid: b, controller: 'yes'}]}"}) {
+      CAPTURE(bad);
+      const auto r = good(head + bad);
+      CHECK_FALSE(r.pod.owner.has_value());
+      REQUIRE(r.faults.size() == 1);
+      CHECK(contains(r.faults[0], "metadata.ownerReferences"));
+    }
+  }
+
   TEST_CASE("kube QoS is computed when the status does not state it") {
     struct Case {
       const char* resources;
