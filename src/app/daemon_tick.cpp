@@ -13,6 +13,7 @@ using reactor::use_ec;
 using std::chrono::microseconds;
 
 constexpr auto kFastCollect = std::chrono::seconds{10};  // while the level is HIGH
+constexpr auto kFreshCollect = std::chrono::seconds{2};  // while a victim is to be chosen
 constexpr auto kSoonCollect = std::chrono::seconds{1};   // after the pods changed
 
 /// Notes how long a stage took when it goes out of scope.
@@ -123,7 +124,10 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
 
 /// Whom to evict; carried out by the evictor, whose outcomes come back with a later tick.
 void Daemon::run_evictions(const Snapshot& snapshot) {
-  if (paused_ || stopping_) return;
+  if (paused_ || stopping_) {
+    control_->evict({});  // nothing that waits is sent any more
+    return;
+  }
   policy::EvictInput input;
   input.outcomes = control_->take_eviction_outcomes();
   for (const auto& r : states_->health()) {
@@ -135,7 +139,7 @@ void Daemon::run_evictions(const Snapshot& snapshot) {
   const bool news = state.phase != last_evict_phase_ && !state.why.empty();
   if (news) log::info("memory_evict", fmt::format("{}: {}", to_string(state.phase), state.why));
   last_evict_phase_ = state.phase;
-  if (wanted.want_fresh_pods) collect_within(std::chrono::seconds{0});
+  if (wanted.want_fresh_pods) collect_within(kFreshCollect);
   control_->evict(std::move(wanted.wishes));
 }
 

@@ -62,6 +62,7 @@ struct ApiClient::Impl {
   asio::awaitable<Result<ApiAnswer>> decode(const ApiCall& call, net::ClientResponse response);
   asio::awaitable<Result<std::unique_ptr<net::HttpStream>>> open_stream(ApiCall call);
   asio::awaitable<bool> wait(std::chrono::seconds time);
+  bool should_wait(const ApiCall& call, const net::ResponseHead& head) const;
   void note_head(const net::ResponseHead& head);
   bool renew_token();
   Error failed(Error error);
@@ -220,6 +221,11 @@ asio::awaitable<Result<ApiAnswer>> ApiClient::Impl::decode(const ApiCall& call,
   co_return answer;
 }
 
+bool ApiClient::Impl::should_wait(const ApiCall& call, const net::ResponseHead& head) const {
+  return call.wait_out_retry_after && is_throttle(head.status) && head.retry_after &&
+         *head.retry_after <= options.max_retry_after;
+}
+
 asio::awaitable<Result<ApiAnswer>> ApiClient::Impl::call(ApiCall call) {
   ++health.calls;
   if (auto ready = prepare(); !ready) co_return failed(ready.error());
@@ -236,8 +242,7 @@ asio::awaitable<Result<ApiAnswer>> ApiClient::Impl::call(ApiCall call) {
       renewed = true;
       continue;
     }
-    if (is_throttle(head.status) && !waited && head.retry_after &&
-        *head.retry_after <= options.max_retry_after) {
+    if (!waited && should_wait(call, head)) {
       waited = true;
       const bool passed = co_await wait(*head.retry_after);
       if (!passed) co_return failed(Error{Errc::kIo, fmt::format("{}: cancelled", server)});

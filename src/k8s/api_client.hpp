@@ -23,6 +23,9 @@ struct ApiCall {
   std::string query;        ///< without '?', escaped
   boost::json::value body;  ///< null: none
   std::string content_type = "application/json";
+  /// False: 429 and 503 come back at once. For calls that must not be made again later without
+  /// being thought over (evictions).
+  bool wait_out_retry_after = true;
 };
 
 /// Any answer of the server, whatever its status.

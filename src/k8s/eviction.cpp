@@ -195,6 +195,7 @@ asio::awaitable<Result<ApiAnswer>> EvictionClient::post(const EvictionTarget& ta
   call.path =
       fmt::format("/api/v1/namespaces/{}/pods/{}/eviction", escape(target.ns), escape(target.name));
   call.body = eviction_body(target, version);
+  call.wait_out_retry_after = false;
   auto answer = co_await call_(std::move(call));
   co_return answer;
 }

@@ -167,6 +167,20 @@ TEST_SUITE("k8s/api_client") {
     CHECK(has(answer->problem(), "later"));
   }
 
+  TEST_CASE("a call that must be thought over is not made again by itself") {
+    ApiBed bed;
+    ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
+    FakeAnswer busy = test::api_status(429, "TooManyRequests", "later");
+    busy.headers = {{"Retry-After", "0"}};
+    bed.server.answer("POST", "/api/v1/namespaces/d/pods/p/eviction", busy);
+    k8s::ApiCall call;
+    call.method = "POST";
+    call.path = "/api/v1/namespaces/d/pods/p/eviction";
+    call.wait_out_retry_after = false;
+    CHECK(test::run(bed.io, api.call(std::move(call)))->status == 429);
+    CHECK(bed.server.count("POST", "/api/v1/namespaces/d/pods/p/eviction") == 1);
+  }
+
   TEST_CASE("HTML, half a JSON and invalid UTF-8 with 200 are kParse and show what came") {
     ApiBed bed;
     ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};
