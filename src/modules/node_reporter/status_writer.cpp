@@ -146,7 +146,7 @@ asio::awaitable<WriteResult> StatusWriter::write(json::object status, std::strin
       if (!made.ok) co_return made;
     } else if (verdict == Verdict::kAbsent) {
       co_return failed(created ? "the NodeMetric object is gone again"
-                               : "no NodeMetric object, and node_reporter.create is off");
+                               : "no NodeMetric object, and report.create is off");
     } else {
       co_return failed("nodemetric", *answer);
     }

@@ -1,5 +1,6 @@
 #include <string>
 
+#include <boost/json/parse.hpp>
 #include <doctest/doctest.h>
 
 #include "k8s/manifest.hpp"

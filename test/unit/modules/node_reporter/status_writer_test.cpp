@@ -130,7 +130,7 @@ TEST_SUITE("node_reporter/status_writer") {
     Bed b{false};
     const auto r = b.write();
     CHECK_FALSE(r.ok);
-    CHECK(r.problem == "no NodeMetric object, and node_reporter.create is off");
+    CHECK(r.problem == "no NodeMetric object, and report.create is off");
     CHECK(b.server.calls == Calls{kPatch});
   }
   TEST_CASE("the CRD is not installed: said by name") {
