@@ -66,7 +66,7 @@ struct Reflector::Impl {
   void settle(ReflectorCore::PageEffect effect);
   void abandon();
   std::string say(std::string_view what, const Error& error) const {
-    return fmt::format("{}: {}: {}", resource.name, what, error.context);
+    return fmt::format("{}: {}", what, error.context);
   }
 
   asio::any_io_executor executor;
@@ -238,7 +238,7 @@ asio::awaitable<void> Reflector::Impl::watch(std::string query) {
     }
     if (piece->empty()) {
       const auto end = lines.left() == 0 ? End::kClean : End::kBroken;
-      core.watch_ended(end, resource.name + ": watch: ended within a line", clock.now());
+      core.watch_ended(end, "watch: ended within a line", clock.now());
       co_return;
     }
     lines.add(std::move(*piece));

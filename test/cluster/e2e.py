@@ -121,12 +121,12 @@ def slo_edit(k):
 @case
 def capped_under_load(k):
     """a BE pod of kubelet is capped in its own cgroup while an LS pod is busy, and given it back"""
-    batch = {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "64Mi"}
+    batch = {"kubernetes.io/batch-cpu": "400", "kubernetes.io/batch-memory": "64Mi"}
     try:
         apply(pod("be", BURN, {"koordinator.sh/qosClass": "BE"}, resources={"requests": batch, "limits": batch}))
         be = until(60, "be runs", lambda: running("be"))
         uid = be["metadata"]["uid"]
-        idle = until(30, "be holds its request", lambda: kit.quota(uid) == 100_000 and kit.quota(uid))
+        idle = until(60, "be holds its request", lambda: kit.quota(uid) == 40_000 and kit.quota(uid))
         # A loop that is off for eight seconds, and then on for twenty: two CPUs' worth of it.
         apply(pod("ls", f"sleep 8; for i in 1 2; do timeout 20 sh -c '{BURN}' & done; wait; sleep 100000",
                   {"koordinator.sh/qosClass": "LS"}, resources={"requests": {"cpu": "500m"}}))
@@ -137,7 +137,7 @@ def capped_under_load(k):
         start = time.monotonic()
         until(15, "be is cut", lambda: kit.quota(uid) < idle, 0.005)
         cut = time.monotonic() - start
-        low = until(15, "HIGH: request x 0.3", lambda: kit.quota(uid) == 30_000 and kit.quota(uid))
+        low = until(15, "HIGH: request x 0.3", lambda: kit.quota(uid) == 12_000 and kit.quota(uid))
         explained = k.api(f"/api/v1/explain/{uid}")
         check("pressure" in json.dumps(explained), "explain names the plugin")
         until(90, "be gets its request back", lambda: kit.quota(uid) == idle)
@@ -233,6 +233,18 @@ def memory_pressure(k):
 
 
 @case
+def rights(k):
+    """the chart's ClusterRole is enough: no request was forbidden"""
+    # Before the API server is restarted: one that has just started answers 403 until it has read its roles.
+    status = k.status().get("api", {})
+    check(status.get("forbidden") == 0, f"no 403: {status}")
+    check(status.get("unauthorized") == 0, f"no 401: {status}")
+    bad = [line for line in k.log().splitlines() if "forbidden" in line.lower() or "403" in line]
+    check(not bad, f"no forbidden request in the log: {bad[:3]}")
+    figure(f"{status.get('calls')} calls, {status.get('failures')} failures")
+
+
+@case
 def api_server_away(k):
     """the API server is away for a minute: no cap is lost, and all is followed again in 5 s"""
     batch = {"kubernetes.io/batch-cpu": "1000"}
@@ -291,17 +303,6 @@ def restart_while_away(k):
         if subprocess.run([f"{kit.HERE}/cluster", "status"], capture_output=True, text=True).stdout.count("apiserver down"):
             kit.cluster("restart", "apiserver")
         kit.delete_pods("be")
-
-
-@case
-def rights(k):
-    """the chart's ClusterRole is enough: no request was forbidden"""
-    status = k.status().get("api", {})
-    check(status.get("forbidden") == 0, f"no 403: {status}")
-    check(status.get("unauthorized") == 0, f"no 401: {status}")
-    bad = [line for line in k.log().splitlines() if "forbidden" in line.lower() or "403" in line]
-    check(not bad, f"no forbidden request in the log: {bad[:3]}")
-    figure(f"{status.get('calls')} calls, {status.get('failures')} failures while the server was away")
 
 
 @case

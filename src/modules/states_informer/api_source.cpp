@@ -236,7 +236,7 @@ Content ApiSource::content(const std::optional<kernel::CgroupLayout>& layout, co
   out.metric = impl.objects.metric();
   out.faults = impl.objects.faults();
   for (const auto& h : health()) {
-    if (!h.fault.empty()) out.faults.push_back(h.fault);
+    if (!h.fault.empty()) out.faults.push_back(fmt::format("{}: {}", h.name, h.fault));
   }
   if (!impl.cache_fault.empty()) out.faults.push_back(impl.cache_fault);
   const auto t = impl.times();

@@ -7,9 +7,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "host_fixture.hpp"
 #include "modules/metric_advisor/host_application.hpp"
 #include "support/async.hpp"
-#include "host_fixture.hpp"
 
 namespace koordlet {
 namespace {

@@ -3,8 +3,8 @@
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
-#include "support/async.hpp"
 #include "host_fixture.hpp"
+#include "support/async.hpp"
 
 namespace koordlet {
 namespace {
