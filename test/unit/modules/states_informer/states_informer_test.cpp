@@ -21,7 +21,7 @@ namespace {
 struct Running {
   explicit Running(std::chrono::milliseconds settle = 1ms,
                    std::chrono::seconds rescan = 3600s,
-                   reactor::Worker* helper = nullptr)
+                   bool with_helper = false)
       : informer{io.get_executor(),
                  StatesInformer::Config{.folder = folder.root(),
                                         .settle = settle,
@@ -32,7 +32,7 @@ struct Running {
                  cgroups,
                  kernel::HostRoots{.cgroup = host.root()},
                  clock,
-                 helper} {}
+                 with_helper ? &helper : nullptr} {}
   ~Running() {
     tasks.request_stop();
     CHECK(until([this] { return tasks.live() == 0; }));
@@ -64,6 +64,7 @@ struct Running {
   FakeTree folder;
   FakeTree host;
   boost::asio::io_context io;
+  reactor::Worker helper{"test"};  // goes before the loop that it posts to
   SystemClock clock;
   kernel::CgroupFs cgroups{kernel::HostRoots{.cgroup = host.root()}, CgroupVersion::kV1};
   StatesInformer informer;
@@ -167,8 +168,7 @@ TEST_SUITE("states_informer") {
   }
 
   TEST_CASE("a helper thread reads the manifests, and a stop in between harms nothing") {
-    reactor::Worker helper{"test"};
-    Running r{1ms, 3600s, &helper};
+    Running r{1ms, 3600s, true};
     REQUIRE(r.informer.load().has_value());
     r.start();
     for (int i = 0; i < 20; ++i) {
@@ -178,7 +178,7 @@ TEST_SUITE("states_informer") {
     CHECK(r.until([&] { return r.pods() == 20; }));
     CHECK(r.informer.state()->faults.empty());
     r.folder.write("late.yaml", pod_yaml("late", "late"));
-    CHECK(r.until([&] { return helper.queued() > 0 || r.pods() == 21; }));
+    CHECK(r.until([&] { return r.helper.queued() > 0 || r.pods() == 21; }));
   }
 
   TEST_CASE("what changed between load and run is seen") {
