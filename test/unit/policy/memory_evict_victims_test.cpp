@@ -17,8 +17,9 @@ constexpr const char* kPolicy = "koordinator.sh/eviction-policy";
 
 /// Uids in the order of eviction.
 std::string order(EvictRig& rig) {
+  const auto snap = rig.snap();  // victims point into it
   const auto victims = find_victims(
-      rig.snap(), rig.config, rig.state.ledger, MemoryEvict::kFeature, std::chrono::seconds{10});
+      snap, rig.config, rig.state.ledger, MemoryEvict::kFeature, std::chrono::seconds{10});
   std::string out;
   for (const auto& c : victims.usable) out += c.pod->uid + " ";
   return out;
@@ -198,8 +199,9 @@ TEST_SUITE("policy/memory_evict victims") {
     rig.with("b", gib(1)).phase = PodPhase::kFailed;
     rig.with("c", gib(1)).terminating = true;
     rig.world.wait(std::chrono::seconds{60});
+    const auto snap = rig.snap();  // victims point into it
     const auto victims = find_victims(
-        rig.snap(), rig.config, rig.state.ledger, MemoryEvict::kFeature, std::chrono::seconds{10});
+        snap, rig.config, rig.state.ledger, MemoryEvict::kFeature, std::chrono::seconds{10});
     CHECK(victims.usable.empty());
     CHECK(victims.stale == 0);
   }
