@@ -169,7 +169,6 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("watchdog", watchdog_->run());
   tasks_.spawn("metric cache", cache_->run());
   tasks_.spawn("states informer", states_->run());
-  control_->start(tasks_, *state);
   tasks_.spawn("collect", collect_loop());
   tasks_.spawn("tick", tick_loop());
   tasks_.spawn("tick timer", tick_timer());

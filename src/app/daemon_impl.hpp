@@ -112,6 +112,7 @@ class Daemon {
   std::unique_ptr<kernel::CgroupFs> cgroups_;
   std::unique_ptr<MetricCache> cache_;
   std::unique_ptr<ControlPlane> control_;
+  bool control_started_ = false;
   std::unique_ptr<StatesInformer> states_;
   std::unique_ptr<MetricAdvisor> advisor_;
   std::unique_ptr<QosManager> qos_;

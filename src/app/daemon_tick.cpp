@@ -100,6 +100,9 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
         sampled = true;
       }
       cache_->append(clock_.now(), advisor_->take_samples());
+      // After the first sample, so that every report follows right behind a sample.
+      if (!control_started_) control_->start(tasks_, *state);
+      control_started_ = true;
     } else if (due.fast) {
       if (auto s = advisor_->sample_classes(*state, layout)) {
         signals_ = std::move(s);
