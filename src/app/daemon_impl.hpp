@@ -78,6 +78,7 @@ class Daemon {
   std::optional<BeRoot> read_be_root() const;
   void log_outcomes(const std::vector<Outcome>& outcomes);
   void log_level();
+  void log_first_state();
   static void log_faults(const std::string& subject,
                          const std::vector<std::string>& faults,
                          std::set<std::string>& known);
@@ -131,6 +132,7 @@ class Daemon {
   std::optional<BeRoot> be_root_;
   std::uint64_t missed_ticks_ = 0;
   std::string last_level_;
+  bool state_logged_ = false;
   policy::EvictPhase last_evict_phase_ = policy::EvictPhase::kOff;  ///< as logged
   boost::asio::steady_timer collect_wait_;
   MonoTime collect_due_;

@@ -204,10 +204,12 @@ void Daemon::log_faults(const std::string& subject,
   for (const auto& fault : now) {
     if (!known.contains(fault)) log::warn(subject, fault);
   }
+  if (now.empty() && !known.empty()) log::info(subject, "all faults are over");
   known = std::move(now);
 }
 
 void Daemon::log_level() {
+  if (!qos_->status().ready) return;  // what the level would be of is not known yet
   const auto& p = qos_->status().pressure;
   const bool off = qos_->status().effective.off;
   const std::string level{off ? "off" : policy::to_string(p.level)};
@@ -296,9 +298,22 @@ void Daemon::collect_within(std::chrono::seconds delay) {
 void Daemon::on_state_change() {
   log_faults("states", states_->state()->faults, state_faults_);
   control_->on_state_change(*states_->state());
+  log_first_state();
   wake({.change = true});
   collect_soon_ = 2;
   collect_within(kSoonCollect);
+}
+
+/// Once, when the node and its pods are known.
+void Daemon::log_first_state() {
+  const auto state = states_->state();
+  if (state_logged_ || !state->node || state->pods_at == MonoTime{}) return;
+  state_logged_ = true;
+  log::info("states",
+            fmt::format("node {} is known, with {} pods{}",
+                        state->node->name,
+                        state->pods.size(),
+                        state->slo ? " and a NodeSLO" : ""));
 }
 
 /// Restart without a ramp from zero: the factor and the class cap that still hold in the kernel.

@@ -62,6 +62,7 @@ struct ApiClient::Impl {
   asio::awaitable<Result<ApiAnswer>> decode(const ApiCall& call, net::ClientResponse response);
   asio::awaitable<Result<std::unique_ptr<net::HttpStream>>> open_stream(ApiCall call);
   asio::awaitable<bool> wait(std::chrono::seconds time);
+  void hide(std::string& text) const;
   bool should_wait(const ApiCall& call, const net::ResponseHead& head) const;
   void note_head(const net::ResponseHead& head);
   bool renew_token();
@@ -81,6 +82,10 @@ struct ApiClient::Impl {
 };
 
 Result<void> ApiClient::Impl::open() {
+  if (!access.endpoint.tls && !(access.token.empty() && access.token_file.empty())) {
+    return Error{Errc::kDenied,
+                 fmt::format("{}: a token is never sent without TLS: expected https", server)};
+  }
   std::shared_ptr<net::TlsContext> context;
   net::TlsOptions read;
   if (access.endpoint.tls) {
@@ -196,6 +201,7 @@ asio::awaitable<bool> ApiClient::Impl::wait(std::chrono::seconds time) {
 
 asio::awaitable<Result<ApiAnswer>> ApiClient::Impl::decode(const ApiCall& call,
                                                            net::ClientResponse response) {
+  hide(response.body);
   ApiAnswer answer;
   answer.status = response.head.status;
   answer.retry_after = response.head.retry_after;
@@ -219,6 +225,18 @@ asio::awaitable<Result<ApiAnswer>> ApiClient::Impl::decode(const ApiCall& call,
   }
   if (!is_healthy(answer.status)) health.fault = fmt::format("{}: {}", server, answer.problem());
   co_return answer;
+}
+
+void ApiClient::Impl::hide(std::string& text) const {
+  constexpr std::size_t kTell = 8;  // shorter pieces of a token tell nothing
+  const std::string_view whole = token.token();
+  if (whole.empty()) return;
+  const auto start = whole.substr(0, kTell);
+  for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+    auto n = start.size();
+    while (n < whole.size() && at + n < text.size() && text[at + n] == whole[n]) ++n;
+    text.replace(at, n, "***");
+  }
 }
 
 bool ApiClient::Impl::should_wait(const ApiCall& call, const net::ResponseHead& head) const {
@@ -293,6 +311,8 @@ asio::awaitable<Result<std::unique_ptr<net::HttpStream>>> ApiClient::open_stream
   call.query = std::move(query);
   return impl_->open_stream(std::move(call));
 }
+
+void ApiClient::hide_token(std::string& text) const { impl_->hide(text); }
 
 const ApiClient::Health& ApiClient::health() const { return impl_->health; }
 

@@ -44,9 +44,10 @@ struct ApiAnswer {
 /// minute, and once more at once on 401, then the call is repeated once if the token is another
 /// one. Every call is bounded in time. Calls after 429 or 503 with Retry-After wait it out when it
 /// is at most `max_retry_after`, once; else the answer is returned. Errors: those of HttpClient;
-/// kDenied: no usable token file; kParse: the body of a 2xx is not JSON (an HTML page of a proxy,
-/// truncated, not UTF-8), with status and the first bytes; kInvalid: a path that is not escaped. No
-/// token ever shows in an error. Large bodies are parsed in slices. Must outlive its calls.
+/// kDenied: no usable token file, or a token that would have to go out without TLS; kParse: the
+/// body of a 2xx is not JSON (an HTML page of a proxy, truncated, not UTF-8), with status and the
+/// first bytes; kInvalid: a path that is not escaped. No token ever shows in an error. Large bodies
+/// are parsed in slices. Must outlive its calls.
 class ApiClient {
  public:
   struct Options {
@@ -74,6 +75,9 @@ class ApiClient {
   boost::asio::awaitable<Result<std::unique_ptr<net::HttpStream>>> open_stream(std::string path,
                                                                                std::string query);
   const Health& health() const;
+  /// Takes the bearer token, whole or cut, out of text that came from the server: some servers show
+  /// a request's headers when they refuse it.
+  void hide_token(std::string& text) const;
   const std::string& server() const;  ///< "https://127.0.0.1:6443", for messages
 
  private:

@@ -66,7 +66,9 @@ struct Reflector::Impl {
   void settle(ReflectorCore::PageEffect effect);
   void abandon();
   std::string say(std::string_view what, const Error& error) const {
-    return fmt::format("{}: {}", what, error.context);
+    auto text = fmt::format("{}: {}", what, error.context);
+    api.hide_token(text);
+    return text;
   }
 
   asio::any_io_executor executor;
@@ -150,7 +152,8 @@ asio::awaitable<void> Reflector::Impl::list(std::string query) {
     co_return;
   }
   if ((*stream)->head().status != 200) {
-    const auto refusal = co_await read_refused(**stream, options.list_silence);
+    auto refusal = co_await read_refused(**stream, options.list_silence);
+    api.hide_token(refusal.text);
     settle(core.page_refused(refusal, clock.now()));
     co_return;
   }
@@ -222,7 +225,8 @@ asio::awaitable<void> Reflector::Impl::watch(std::string query) {
     co_return;
   }
   if ((*stream)->head().status != 200) {
-    const auto refusal = co_await read_refused(**stream, options.list_silence);
+    auto refusal = co_await read_refused(**stream, options.list_silence);
+    api.hide_token(refusal.text);
     core.watch_refused(refusal);
     co_return;
   }

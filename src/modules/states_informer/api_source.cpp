@@ -238,6 +238,12 @@ Content ApiSource::content(const std::optional<kernel::CgroupLayout>& layout, co
   for (const auto& h : health()) {
     if (!h.fault.empty()) out.faults.push_back(fmt::format("{}: {}", h.name, h.fault));
   }
+  if (!out.node && impl.health(Kind::kNode).synced) {
+    out.faults.push_back(
+        fmt::format("node: the API server has no Node '{}': expected its name in "
+                    "states.node_name or NODE_NAME",
+                    impl.config.node_name));
+  }
   if (!impl.cache_fault.empty()) out.faults.push_back(impl.cache_fault);
   const auto t = impl.times();
   out.pods_at = t[0];

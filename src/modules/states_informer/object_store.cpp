@@ -120,7 +120,8 @@ std::shared_ptr<const T> shared(T value, const std::shared_ptr<const T>& before)
 Result<ObjectStore::Impl::Entry> ObjectStore::Impl::decode_pod(const json::value& object) const {
   auto r = k8s::decode_pod(object);
   if (!r) return r.error();
-  if (r->node_name != node_name) return foreign();
+  // kubelet has no pods but its own, whatever the node is called.
+  if (!node_name.empty() && r->node_name != node_name) return foreign();
   Entry out;
   out.faults = std::move(r->faults);
   auto pod = resolve_paths(std::move(r->pod), layout, "", out.faults);

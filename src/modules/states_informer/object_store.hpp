@@ -24,6 +24,7 @@ class ObjectStore {
   static constexpr std::size_t kKinds = 4;
   static std::string_view name_of(Kind kind);  ///< "pods", "node", "nodeslo", "nodemetric"
 
+  /// `node_name` "": pods of every node count, and there are no other objects (kubelet source).
   /// `keep_texts`: gather what the cache needs (take_change).
   ObjectStore(std::string node_name, bool keep_texts);
   ~ObjectStore();

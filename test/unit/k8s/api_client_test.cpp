@@ -167,6 +167,46 @@ TEST_SUITE("k8s/api_client") {
     CHECK(has(answer->problem(), "later"));
   }
 
+  TEST_CASE("a token never goes out without TLS") {
+    ApiBed bed;
+    for (const bool file : {false, true}) {
+      auto access = bed.access();
+      access.endpoint.tls = false;
+      access.token = file ? "" : "secret-token-text";
+      access.token_file = file ? access.token_file : "";
+      if (file && access.token_file.empty()) access.token_file = "/nowhere";
+      ApiClient api{bed.io.get_executor(), access, ApiBed::patient(), bed.clock};
+      const auto opened = api.open();
+      REQUIRE(opened.has_error());
+      CHECK(opened.error().code == Errc::kDenied);
+      CHECK(has(opened.error().context, "expected https"));
+      CHECK_FALSE(has(opened.error().context, "secret-token-text"));
+    }
+  }
+
+  TEST_CASE(
+      "a server that sends the request's headers back does not bring the token into a message") {
+    ApiBed bed;
+    auto access = bed.access();
+    access.token = "secret-token-text";
+    access.token_file.clear();
+    bed.server.set_token("secret-token-text");
+    ApiClient api{bed.io.get_executor(), access, ApiBed::patient(), bed.clock};
+    const std::string echo = "<pre>Authorization: Bearer secret-token-text</pre>";
+    bed.server.answer("GET", "/api/v1/pods", FakeAnswer{500, echo, "text/html"});
+    const auto refused = get(bed, api, "/api/v1/pods");
+    REQUIRE(refused.has_value());
+    CHECK(has(refused->problem(), "Bearer ***<"));
+    CHECK_FALSE(has(api.health().fault, "secret-token"));
+    bed.server.answer("GET", "/api/v1/pods", FakeAnswer{200, echo, "text/html"});
+    const auto damaged = get(bed, api, "/api/v1/pods");
+    REQUIRE(damaged.has_error());
+    CHECK_FALSE(has(damaged.error().context, "secret-token"));
+    std::string cut = "Bearer secret-tok";  // as a message of bounded length ends
+    api.hide_token(cut);
+    CHECK(cut == "Bearer ***");
+  }
+
   TEST_CASE("a call that must be thought over is not made again by itself") {
     ApiBed bed;
     ApiClient api{bed.io.get_executor(), bed.access(), ApiBed::patient(), bed.clock};

@@ -97,6 +97,13 @@ TEST_SUITE("states_informer/object_store") {
     CHECK(store.faults().empty());
   }
 
+  TEST_CASE("without a node name kubelet's pods are all taken") {
+    ObjectStore store{"", false};
+    store.put(Kind::kPods, pod("u1", "a", "n1"));
+    store.put(Kind::kPods, pod("u2", "b", ""));
+    CHECK(names(store) == Names{"a", "b"});
+  }
+
   TEST_CASE("deleted: by uid, so that a new object of the same name stays") {
     ObjectStore store{"n1", false};
     store.put(Kind::kPods, pod("u1", "a"));
