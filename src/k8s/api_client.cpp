@@ -228,7 +228,7 @@ asio::awaitable<Result<ApiAnswer>> ApiClient::Impl::decode(const ApiCall& call,
 }
 
 void ApiClient::Impl::hide(std::string& text) const {
-  constexpr std::size_t kTell = 8;  // shorter pieces of a token tell nothing
+  constexpr std::size_t kTell = 16;  // shorter pieces tell nothing, and may be plain words
   const std::string_view whole = token.token();
   if (whole.empty()) return;
   const auto start = whole.substr(0, kTell);

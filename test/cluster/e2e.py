@@ -170,7 +170,9 @@ def node_metric(k):
 
 
 def pods_of(*names):
-    return [n for n in names if get("pod", n) and not get("pod", n)["metadata"].get("deletionTimestamp")]
+    """Those of the names that are there and not on their way out."""
+    found = {n: get("pod", n) for n in names}
+    return [n for n, p in found.items() if p and not p["metadata"].get("deletionTimestamp")]
 
 
 HOG = "dd if=/dev/zero bs=%dM count=1 | sleep 100000"  # fills its buffer, and nobody ever reads from it
