@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "app/age.hpp"
 #include "k8s/api_access.hpp"
 #include "k8s/server_url.hpp"
 
@@ -26,11 +27,6 @@ std::string host_name() {
     return static_cast<char>(std::tolower(c));
   });
   return out;
-}
-
-std::optional<milliseconds> age_of(MonoTime at, MonoTime now) {
-  if (at == MonoTime{}) return std::nullopt;
-  return std::chrono::duration_cast<milliseconds>(now - at);
 }
 
 std::optional<StatusView::Report::Times> times_of(const Recent::Percentiles& p) {

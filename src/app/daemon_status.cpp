@@ -1,20 +1,13 @@
 #include <fmt/format.h>
 
+#include "app/age.hpp"
 #include "app/daemon_impl.hpp"
 #include "base/log.hpp"
 #include "policy/pressure.hpp"
 
 namespace koordlet::app {
-namespace {
 
 using std::chrono::milliseconds;
-
-std::optional<milliseconds> age_of(MonoTime at, MonoTime now) {
-  if (at == MonoTime{}) return std::nullopt;
-  return std::chrono::duration_cast<milliseconds>(now - at);
-}
-
-}  // namespace
 
 bool Daemon::ready(std::vector<std::string>* why) const {
   std::vector<std::string> reasons;

@@ -111,11 +111,15 @@ json::value whole(const json::value& from) { return from; }
 }  // namespace
 
 json::value prune(const json::value& object) {
-  if (!object.is_object()) return nullptr;
   const auto* kind_value = member(object, "kind");
   const std::string_view kind = kind_value != nullptr && kind_value->is_string()
                                     ? std::string_view{kind_value->get_string()}
                                     : std::string_view{};
+  return prune(object, kind);
+}
+
+json::value prune(const json::value& object, std::string_view kind) {
+  if (!object.is_object()) return nullptr;
   auto out = pick(object, {"apiVersion", "kind"}).get_object();
   if (kind == "Pod") {
     keep(out, object, "metadata", metadata);

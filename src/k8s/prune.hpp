@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include <boost/json/value.hpp>
 
 namespace koordlet::k8s {
@@ -9,5 +11,7 @@ namespace koordlet::k8s {
 /// secrets stand) are left out. By kind: Pod, Node, NodeSLO, NodeMetric; of other kinds only
 /// apiVersion, kind and the name. What is not an object becomes null.
 boost::json::value prune(const boost::json::value& object);
+/// The same for an object that does not say its kind: apiVersion and kind are left to the caller.
+boost::json::value prune(const boost::json::value& object, std::string_view kind);
 
 }  // namespace koordlet::k8s

@@ -47,7 +47,8 @@ class Reflector {
     std::chrono::milliseconds silence{90'000};            ///< no byte on a watch: reconnect
     std::chrono::milliseconds list_silence{10'000};       ///< no byte of a page: try again
     std::chrono::milliseconds list_timeout{60'000};       ///< one page, to its end
-    std::chrono::milliseconds backoff_min{500}, backoff_max{30'000};
+    /// A server that is back must be followed again within 5 s; Retry-After comes on top.
+    std::chrono::milliseconds backoff_min{500}, backoff_max{4'000};
     std::chrono::milliseconds slice{1};  ///< most work between two yields to the loop
   };
   struct Health {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/scoped_flag.hpp"
 #include "k8s/node_metric.hpp"
 #include "modules/node_reporter/report_schedule.hpp"
 #include "reactor/task_group.hpp"
@@ -21,18 +22,6 @@ using std::chrono::milliseconds;
 constexpr std::string_view kSubject = "node_reporter";
 // A server may ask for any time; an hour without a report would lose the node for its consumers.
 constexpr std::chrono::seconds kMaxHold{600};
-
-/// True while it is in scope.
-class Flag {
- public:
-  explicit Flag(bool& flag) : flag_{flag} { flag_ = true; }
-  ~Flag() { flag_ = false; }
-  Flag(const Flag&) = delete;
-  Flag& operator=(const Flag&) = delete;
-
- private:
-  bool& flag_;
-};
 
 }  // namespace
 
@@ -88,7 +77,7 @@ void NodeReporter::Impl::succeeded(const NodeReport& report, MonoTime began) {
 }
 
 asio::awaitable<void> NodeReporter::Impl::round() {
-  const Flag in_flight{status.in_flight};
+  const ScopedFlag in_flight{status.in_flight};
   const auto began = clock.now();
   auto input = co_await gather();
   if (!input) {
@@ -149,7 +138,7 @@ asio::awaitable<bool> NodeReporter::step() {
 asio::awaitable<void> NodeReporter::run() {
   auto& s = *impl_;
   start();
-  const Flag running{s.status.running};
+  const ScopedFlag running{s.status.running};
   for (;;) {
     const auto made = co_await step();
     if (!made) {

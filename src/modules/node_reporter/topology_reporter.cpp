@@ -85,8 +85,7 @@ asio::awaitable<std::string> TopologyReporter::Impl::bring_about(k8s::NodeTopolo
     get.path = fmt::format("{}/{}", k8s::kTopologies, k8s::escape(config.node_name));
     const auto read = co_await deps.call(std::move(get));
     if (!read) co_return "read: " + read.error().context;
-    unsigned answered = read->status;
-    if (answered == 404) {
+    if (read->status == 404) {
       auto problem = co_await create(want, node_uid);
       co_return problem;
     }

@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "base/scoped_flag.hpp"
 #include "modules/resource_executor/impl.hpp"
 
 namespace koordlet {
@@ -38,18 +39,6 @@ class Slice {
   MonoTime start_;
 };
 
-/// Also when the coroutine is cancelled or a write throws.
-class Flag {
- public:
-  explicit Flag(bool& flag) : flag_{flag} { flag_ = true; }
-  ~Flag() { flag_ = false; }
-  Flag(const Flag&) = delete;
-  Flag& operator=(const Flag&) = delete;
-
- private:
-  bool& flag_;
-};
-
 std::vector<Outcome> all_pending(const DesiredTable& desired, const char* why) {
   std::vector<Outcome> out;
   out.reserve(desired.size());
@@ -77,7 +66,7 @@ constexpr const char* kGivenBack = "everything was given back meanwhile";
 asio::awaitable<std::vector<Outcome>> ResourceExecutor::Impl::apply(const DesiredTable& desired,
                                                                     MonoTime now) {
   if (busy) co_return all_pending(desired, "an earlier batch still runs");
-  const Flag running{busy};
+  const ScopedFlag running{busy};
   const auto started = clock.now();
   const auto restores_before = restores;
   ++counters.batches;

@@ -46,13 +46,12 @@ std::string identity(const json::value& object) {
 
 /// Objects as the cache keeps them. Items of a list carry no kind of their own.
 std::string cache_text(Kind kind, const json::value& object) {
-  auto whole = object;
-  auto& fields = whole.get_object();
+  auto pruned = k8s::prune(object, info(kind).kind);
+  auto& fields = pruned.get_object();
   fields["apiVersion"] = info(kind).api_version;
   fields["kind"] = info(kind).kind;
-  auto pruned = k8s::prune(whole);
-  // These move with each status of ours or of kubelet, and nobody reads them here.
-  if (auto* metadata = pruned.get_object().if_contains("metadata")) {
+  // It moves with each status of ours or of kubelet, and nobody reads it here.
+  if (auto* metadata = fields.if_contains("metadata")) {
     if (metadata->is_object()) metadata->get_object().erase("resourceVersion");
   }
   return json::serialize(pruned);
@@ -136,7 +135,8 @@ Result<ObjectStore::Impl::Entry> ObjectStore::Impl::decode(Kind kind,
   switch (kind) {
     case Kind::kPods: {
       auto entry = decode_pod(object);
-      if (entry && last != nullptr && last->pod) entry->pod = shared(Pod{*entry->pod}, last->pod);
+      if (entry && last != nullptr && last->pod && *entry->pod == *last->pod)
+        entry->pod = last->pod;
       return entry;
     }
     case Kind::kNode: {

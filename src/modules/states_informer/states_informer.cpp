@@ -1,6 +1,5 @@
 #include "modules/states_informer/states_informer.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -23,8 +22,6 @@ using reactor::use_ec;
 using states::is_stopped;
 
 constexpr std::chrono::seconds kKubeletConfig{60};
-/// An API server that is back must be followed again within 5 s; Retry-After comes on top.
-constexpr std::chrono::milliseconds kLongestBackoff{4'000};
 constexpr std::chrono::seconds kKubeletConfigRetry{5};  // until the first answer
 
 KubeletCpuPolicy cpu_policy_of(const k8s::KubeletConfig& config) {
@@ -95,7 +92,6 @@ std::unique_ptr<states::Source> StatesInformer::Impl::make_source(const Clock& c
       states::ApiSource::Config api;
       api.node_name = config.node_name;
       api.reflector = config.reflector;
-      api.reflector.backoff_max = std::min(api.reflector.backoff_max, kLongestBackoff);
       auto made = std::make_unique<states::ApiSource>(
           ex, api, *remote.api, clock, helper, remote.state, on_change);
       api_source = made.get();
