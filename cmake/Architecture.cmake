@@ -8,23 +8,27 @@ set(KOORDLET_LIBRARIES
   "net|src/net|base model kernel reactor"
   "store|src/store|base model kernel reactor"
   "k8s|src/k8s|base model kernel reactor net store"
+  "runtime|src/runtime|base model kernel reactor net"
   "policy|src/policy|base model"
   "states_informer|src/modules/states_informer|base model kernel reactor net store k8s policy"
-  "metric_advisor|src/modules/metric_advisor|base model kernel reactor net store policy"
+  "metric_advisor|src/modules/metric_advisor|base model kernel reactor net store runtime policy"
   "metric_cache|src/modules/metric_cache|base model kernel reactor net store policy"
   "resource_executor|src/modules/resource_executor|base model kernel reactor net store policy"
   "qos_manager|src/modules/qos_manager|base model kernel reactor net store policy"
   "node_reporter|src/modules/node_reporter|base model kernel reactor net store k8s policy"
   "evictor|src/modules/evictor|base model kernel reactor net store k8s policy"
   "status_api|src/modules/status_api|base model kernel reactor net store policy"
-  "app|src/app|base model kernel reactor net store k8s policy states_informer metric_advisor metric_cache resource_executor qos_manager node_reporter evictor status_api"
+  "app|src/app|base model kernel reactor net store k8s runtime policy states_informer metric_advisor metric_cache resource_executor qos_manager node_reporter evictor status_api"
 )
 
 # External libraries each floor may use.
 set(KOORDLET_EXTERNAL_base fmt::fmt spdlog::spdlog Boost::headers)
+set(KOORDLET_EXTERNAL_kernel bpf::bpf pfm::pfm)
 set(KOORDLET_EXTERNAL_reactor koordlet_asio)
-set(KOORDLET_EXTERNAL_net koordlet_beast koordlet_ssl Boost::json)
+set(KOORDLET_EXTERNAL_net koordlet_beast koordlet_ssl nghttp2::nghttp2 Boost::json)
 set(KOORDLET_EXTERNAL_store lmdb::lmdb)
+set(KOORDLET_EXTERNAL_runtime koordlet_beast protobuf::libprotobuf-lite Boost::json)
+set(KOORDLET_EXTERNAL_metric_advisor Boost::json)
 set(KOORDLET_EXTERNAL_k8s Boost::json yaml-cpp)
 set(KOORDLET_EXTERNAL_status_api Boost::json prometheus-cpp::core)
 set(KOORDLET_EXTERNAL_app Boost::json Boost::program_options tomlplusplus::tomlplusplus)

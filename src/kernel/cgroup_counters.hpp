@@ -2,12 +2,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/cgroup.hpp"
 #include "base/result.hpp"
 #include "kernel/host.hpp"
+#include "kernel/io_counters.hpp"
+#include "kernel/procfs.hpp"
 
 namespace koordlet::kernel {
 
@@ -40,6 +44,13 @@ class CgroupCounters {
   /// Every wanted key must be there: kParse names the missing one.
   Result<MemoryStat> memory(const CgroupPath& path);
   Result<Bytes> memory_usage(const CgroupPath& path);
+  /// "cpu", "memory", "io" (kRange for others). v1 has the files on vendor kernels only (below
+  /// cpuacct): kNotSupported where this kernel has none.
+  Result<Psi> pressure(const CgroupPath& path, std::string_view resource);
+  /// Every device of the cgroup, its children included.
+  Result<std::vector<IoCounters>> io(const CgroupPath& path);
+  /// Bytes on each NUMA node, children included.
+  Result<std::map<int, Bytes>> numa(const CgroupPath& path);
   void forget(const CgroupPath& path);  ///< closes what is open for a removed cgroup
   std::size_t open_files() const;
 

@@ -10,6 +10,7 @@
 #include "base/cpu_set.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "kernel/disk_stats.hpp"
 #include "kernel/fd.hpp"
 #include "kernel/host.hpp"
 
@@ -62,6 +63,11 @@ class ProcFs {
   /// "cpu", "memory", "io" (kRange for others); kNotFound without PSI, kNotSupported when it is
   /// compiled in and switched off.
   Result<Psi> pressure(std::string_view resource);
+  Result<std::vector<DiskCounters>> disks();
+  /// Of this process's network namespace; the loopback interface is left out.
+  Result<std::vector<NetCounters>> network();
+  /// Used ticks of each CPU from the text that stat() read last.
+  Result<std::map<int, std::uint64_t>> cpu_lines();
   static long ticks_per_second();  ///< sysconf(_SC_CLK_TCK)
 
  private:
