@@ -14,15 +14,15 @@ namespace koordlet::kernel {
 
 /// used = max(0, MemTotal - (MemFree + Active(file) + Inactive(file) + SReclaimable)): reference
 /// metrics 2.1.
-struct NumaMemory {
+struct NumaUse {
   int node = 0;
   Bytes total, used;
 };
 /// Text of <sys>/bus/node/devices/nodeN/meminfo; lines start with "Node N ".
-Result<NumaMemory> parse_numa_meminfo(int node, std::string_view text);
+Result<NumaUse> parse_numa_use(int node, std::string_view text);
 /// All nodes with memory, by id; ids keep their gaps; generic initiators have none and are left
 /// out. kNotFound: this kernel has no NUMA folder.
-Result<std::vector<NumaMemory>> read_numa_memory(const HostRoots& roots);
+Result<std::vector<NumaUse>> read_numa_use(const HostRoots& roots);
 
 /// Used ticks of each online CPU (columns as CpuTicks), from the "cpuN" lines of /proc/stat.
 Result<std::map<int, std::uint64_t>> parse_cpu_lines(std::string_view proc_stat);
