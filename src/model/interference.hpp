@@ -9,18 +9,13 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "model/usage.hpp"
 
 namespace koordlet {
 
 /// What an interference degree is made of (reference metrics 8.2).
 enum class InterferenceComponent { kCpu, kMicro, kMemory, kIo };
 std::string_view to_string(InterferenceComponent c);  ///< "cpu", "micro", "memory", "io"
-
-/// Share of a window in which tasks were stalled, in percent, from the difference of PSI totals.
-struct StallShare {
-  double some_percent = 0;
-  std::optional<double> full_percent;  ///< nullopt: this kernel has no such line
-};
 
 /// CPI and cache misses of one container in one window.
 struct MicroSample {

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "model/node.hpp"
 #include "model/node_state.hpp"
+#include "model/usage.hpp"
 
 namespace koordlet {
 
@@ -33,6 +34,11 @@ struct PodUsage {
   std::optional<MilliCpu> cpu;
   std::optional<Bytes> memory;        ///< without page cache
   std::optional<Permille> throttled;  ///< nr_throttled / nr_periods of the interval
+  CounterSource source = CounterSource::kNone;
+  std::optional<Bytes> memory_with_cache;
+  std::optional<Bytes> working_set;  ///< as kubelet counts: use less inactive file pages
+  std::optional<IoRate> io;
+  Stalls stalls;
 };
 
 /// What is in the kernel now, read this tick for the keys the policy may touch.
