@@ -28,19 +28,6 @@ struct NodeSignals {
   std::optional<Bytes> memory_total;
 };
 
-/// One pod's last full sample.
-struct PodUsage {
-  MonoTime at;
-  std::optional<MilliCpu> cpu;
-  std::optional<Bytes> memory;        ///< without page cache
-  std::optional<Permille> throttled;  ///< nr_throttled / nr_periods of the interval
-  CounterSource source = CounterSource::kNone;
-  std::optional<Bytes> memory_with_cache;
-  std::optional<Bytes> working_set;  ///< as kubelet counts: use less inactive file pages
-  std::optional<IoRate> io;
-  Stalls stalls;
-};
-
 /// What is in the kernel now, read this tick for the keys the policy may touch.
 struct BeRoot {
   CgroupPath path;

@@ -41,18 +41,20 @@ enum class CounterSource {
 };
 std::string_view to_string(CounterSource s);  ///< "none", "iterator", "files", "cri", "docker"
 
-/// One container's last full sample.
-struct ContainerUsage {
+/// Last full sample of a pod or of a container. nullopt: unknown, never zero.
+struct WorkloadUsage {
   MonoTime at;
-  CounterSource source = CounterSource::kNone;
   std::optional<MilliCpu> cpu;
-  std::optional<Bytes> memory;             ///< without page cache
-  std::optional<Bytes> memory_with_cache;  ///< with it
-  std::optional<Bytes> working_set;        ///< as kubelet counts: use less inactive file pages
-  std::optional<Permille> throttled;
+  std::optional<Bytes> memory;        ///< without page cache
+  std::optional<Permille> throttled;  ///< nr_throttled / nr_periods of the interval
+  CounterSource source = CounterSource::kNone;
+  std::optional<Bytes> memory_with_cache;
+  std::optional<Bytes> working_set;  ///< as kubelet counts: use less inactive file pages
   std::optional<IoRate> io;
   Stalls stalls;
 };
+using PodUsage = WorkloadUsage;
+using ContainerUsage = WorkloadUsage;
 
 /// One whole disk.
 struct DiskUsage {
