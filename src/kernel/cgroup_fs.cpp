@@ -180,10 +180,7 @@ Result<void> CgroupFs::write(const CgroupKey& key, const CgroupValue& value) {
 }
 
 Result<Inode> CgroupFs::inode(const CgroupPath& path) {
-  const auto dir = impl_->dir(path);
-  struct stat st {};
-  if (::stat(dir.c_str(), &st) != 0) return errno_error(errno, dir, "stat");
-  return static_cast<Inode>(st.st_ino);
+  return cgroup_inode(impl_->roots, impl_->version, path);
 }
 
 Result<std::vector<std::string>> CgroupFs::children(const CgroupPath& path) {

@@ -60,6 +60,9 @@ class CgroupFs final : public Cgroups {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Identity of the directory of `path` (v1: in the cpu hierarchy). kNotFound: no such cgroup.
+Result<Inode> cgroup_inode(const HostRoots& roots, CgroupVersion version, const CgroupPath& path);
+
 /// The CPUs that tasks of `path` really get: v2 cpuset.cpus.effective, of the nearest ancestor
 /// where the cgroup has no cpuset controller; v1 cpuset.cpus (empty: nothing can run there).
 /// kNotFound: no such cgroup.
