@@ -7,12 +7,11 @@
 #include <lmdb.h>
 
 #include "base/parse.hpp"
+#include "store/checked_text.hpp"
 #include "store/cursor.hpp"
-#include "store/fnv.hpp"
 
-// On disk: database "objects". Key "<kind>\0<id>", value "v1\n<FNV-1a of the text>\n<text>". The
-// key
-// "\0" holds "v1\n<owner>\n<saved at, ms>\n".
+// On disk: database "objects". Key "<kind>\0<id>", value as in checked_text.hpp. The
+// key "\0" holds "v1\n<owner>\n<saved at, ms>\n".
 namespace koordlet::store {
 namespace {
 
@@ -26,20 +25,6 @@ std::string row_key(std::string_view kind, std::string_view id) {
   out += '\0';
   out += id;
   return out;
-}
-
-std::string encode(std::string_view text) {
-  return fmt::format("{}{:016x}\n{}", kVersion, fnv1a(text), text);
-}
-
-std::optional<std::string_view> decode(std::string_view row) {
-  constexpr std::size_t kHash = 17;
-  if (!row.starts_with(kVersion)) return std::nullopt;
-  row.remove_prefix(kVersion.size());
-  if (row.size() < kHash) return std::nullopt;
-  const auto text = row.substr(kHash);
-  if (fmt::format("{:016x}\n", fnv1a(text)) != row.substr(0, kHash)) return std::nullopt;
-  return text;
 }
 
 struct Stamp {
@@ -135,7 +120,7 @@ Result<void> ObjectCache::commit(const std::string& owner,
       if (rc != 0 && rc != MDB_NOTFOUND) return lmdb_error(rc, "objects: delete");
     }
     for (const auto& o : change.put) {
-      if (auto r = put(txn, dbi, row_key(o.kind, o.id), encode(o.text)); !r) return r;
+      if (auto r = put(txn, dbi, row_key(o.kind, o.id), encode_checked(o.text)); !r) return r;
     }
     if (auto r = put(txn, dbi, kStampKey, fmt::format("{}{}\n{}\n", kVersion, owner, now_ms)); !r)
       return r;
@@ -168,7 +153,7 @@ Result<ObjectCache::Content> ObjectCache::load(const std::string& owner) {
       const auto key = to_view(k);
       if (key == kStampKey) continue;
       const auto border = key.find('\0');
-      const auto text = decode(to_view(v));
+      const auto text = decode_checked(to_view(v));
       if (border == std::string_view::npos || !text) {
         ++out.damaged;
         continue;
