@@ -1,6 +1,7 @@
 #include "kernel/cgroup_counters.hpp"
 
 #include <limits>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -8,13 +9,26 @@
 #include "kernel/cgroup_names.hpp"
 #include "kernel/file_cache.hpp"
 #include "kernel/flat_keyed.hpp"
+#include "kernel/numa.hpp"
 
 namespace koordlet::kernel {
 namespace {
 
 using std::chrono::nanoseconds;
 
-enum Slot : std::uint32_t { kCpuUsage, kCpuStat, kMemoryStat, kMemoryUsage, kSlots };
+enum Slot : std::uint32_t {
+  kCpuUsage,
+  kCpuStat,
+  kMemoryStat,
+  kMemoryUsage,
+  kCpuPressure,
+  kMemoryPressure,
+  kIoPressure,
+  kIoStat,
+  kIoServiced,  ///< v1 only
+  kNumaStat,
+  kSlots
+};
 
 FileName name_of(Slot slot) {
   switch (slot) {
@@ -26,11 +40,49 @@ FileName name_of(Slot slot) {
       return {"memory", "memory.stat", "memory.stat"};
     case kMemoryUsage:
       return {"memory", "memory.usage_in_bytes", "memory.current"};
+    case kCpuPressure:
+      return {"cpuacct", "cpu.pressure", "cpu.pressure"};
+    case kMemoryPressure:
+      return {"cpuacct", "memory.pressure", "memory.pressure"};
+    case kIoPressure:
+      return {"cpuacct", "io.pressure", "io.pressure"};
+    case kIoStat:
+      return {"blkio", "blkio.throttle.io_service_bytes_recursive", "io.stat"};
+    case kIoServiced:
+      return {"blkio", "blkio.throttle.io_serviced_recursive", "io.stat"};
+    case kNumaStat:
+      return {"memory", "memory.numa_stat", "memory.numa_stat"};
     case kSlots:
       break;
   }
   return {};
 }
+
+/// A cgroup that did no IO has an empty file.
+bool may_be_empty(Slot slot) { return slot == kIoStat || slot == kIoServiced; }
+
+/// Where the kernel has no such file, looking for it in every cgroup would cost an open each: after
+/// one living cgroup lacked it, only each 64th question is asked again (a controller may come).
+class Absence {
+ public:
+  const Error* known(Slot slot) {
+    auto& file = files_[slot];
+    if (!file.error) return nullptr;
+    return ++file.asked % kAskAgain == 0 ? nullptr : &*file.error;
+  }
+  void note(Slot slot, const Error& error) {
+    if (error.code == Errc::kNotSupported) files_[slot].error = error;
+  }
+  void found(Slot slot) { files_[slot].error.reset(); }
+
+ private:
+  static constexpr unsigned kAskAgain = 64;
+  struct File {
+    std::optional<Error> error;
+    unsigned asked = 0;
+  };
+  File files_[kSlots];
+};
 
 /// `value` units of `unit` ns each.
 Result<nanoseconds> to_time(std::uint64_t value, std::int64_t unit) {
@@ -112,6 +164,7 @@ struct CgroupCounters::Impl {
   HostRoots roots;
   CgroupVersion version;
   FileCache cache;
+  Absence absent{};
 
   std::string file(const CgroupPath& path, Slot slot) const {
     return cgroup_file(roots, version, name_of(slot), path);
@@ -122,7 +175,8 @@ struct CgroupCounters::Impl {
       -> decltype(parse(std::string_view{})) {
     // On v2 usage and throttling stand in one file: one descriptor for both.
     const auto kept = version == CgroupVersion::kV2 && slot == kCpuUsage ? kCpuStat : slot;
-    const auto text = cache.read(path, kept, [&] { return file(path, slot); });
+    const auto text = cache.read(
+        path, kept, [&] { return file(path, slot); }, may_be_empty(slot));
     if (!text) {
       return explain_missing(text.error(), roots, version, name_of(slot).controller, path);
     }
@@ -130,7 +184,24 @@ struct CgroupCounters::Impl {
     if (!value) return wrap(file(path, slot), value.error());
     return value;
   }
+  template <class Parse>
+  auto read_optional(const CgroupPath& path, Slot slot, Parse&& parse)
+      -> decltype(parse(std::string_view{}));
 };
+
+/// For files that whole kernels lack.
+template <class Parse>
+auto CgroupCounters::Impl::read_optional(const CgroupPath& path, Slot slot, Parse&& parse)
+    -> decltype(parse(std::string_view{})) {
+  if (const auto* known = absent.known(slot)) return *known;
+  auto value = read(path, slot, parse);
+  if (value) {
+    absent.found(slot);
+  } else {
+    absent.note(slot, value.error());
+  }
+  return value;
+}
 
 CgroupCounters::CgroupCounters(HostRoots roots,
                                CgroupVersion version,
@@ -165,6 +236,38 @@ Result<Bytes> CgroupCounters::memory_usage(const CgroupPath& path) {
     if (!n) return n.error();
     return to_bytes(*n);
   });
+}
+
+Result<Psi> CgroupCounters::pressure(const CgroupPath& path, std::string_view resource) {
+  const auto slot = resource == "cpu"      ? kCpuPressure
+                    : resource == "memory" ? kMemoryPressure
+                    : resource == "io"     ? kIoPressure
+                                           : kSlots;
+  if (slot == kSlots) {
+    return Error{
+        Errc::kRange,
+        fmt::format("pressure: expected cpu, memory or io, got '{}'", resource.substr(0, 40))};
+  }
+  return impl_->read_optional(path, slot, parse_psi);
+}
+
+Result<std::vector<IoCounters>> CgroupCounters::io(const CgroupPath& path) {
+  if (impl_->version == CgroupVersion::kV2)
+    return impl_->read_optional(path, kIoStat, parse_io_stat);
+  // Two files: the text of the first must be taken over before the second is read.
+  const auto bytes = impl_->read_optional(
+      path, kIoStat, [](std::string_view text) { return Result<std::string>{std::string{text}}; });
+  if (!bytes) return bytes.error();
+  return impl_->read_optional(
+      path, kIoServiced, [&](std::string_view serviced) { return parse_blkio(*bytes, serviced); });
+}
+
+Result<std::map<int, Bytes>> CgroupCounters::numa(const CgroupPath& path) {
+  if (impl_->version == CgroupVersion::kV2)
+    return impl_->read_optional(path, kNumaStat, parse_cgroup_numa_v2);
+  static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  return impl_->read_optional(
+      path, kNumaStat, [](std::string_view text) { return parse_cgroup_numa_v1(text, page); });
 }
 
 void CgroupCounters::forget(const CgroupPath& path) {

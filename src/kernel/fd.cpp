@@ -118,11 +118,11 @@ Result<void> write_file(const std::string& path, std::string_view value) {
   return {};
 }
 
-Result<KeptFile> KeptFile::open(const std::string& path) {
+Result<KeptFile> KeptFile::open(const std::string& path, bool may_be_empty) {
   auto fd = open_fd(path, O_RDONLY);
   if (!fd) return fd.error();
   const bool plain = !is_kernel_file(fd->get());
-  return KeptFile{std::move(*fd), path, plain};
+  return KeptFile{std::move(*fd), path, plain, may_be_empty};
 }
 
 Result<std::string_view> KeptFile::read() {
@@ -145,7 +145,7 @@ Result<std::string_view> KeptFile::read() {
     buffer.resize(buffer.size() * 2);
     used = 0;  // from the start again: one reading, not two halves of different moments
   }
-  if (used == 0) return Error{Errc::kGone, fmt::format("{}: no content", path_)};
+  if (used == 0 && !may_be_empty_) return Error{Errc::kGone, fmt::format("{}: no content", path_)};
   return std::string_view{buffer}.substr(0, used);
 }
 

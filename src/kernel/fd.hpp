@@ -40,19 +40,21 @@ Result<void> write_file(const std::string& path, std::string_view value);
 /// content anew at 0). For files that always hold something: values and counters.
 class KeptFile {
  public:
-  static Result<KeptFile> open(const std::string& path);
+  /// `may_be_empty`: no byte at all is a content (io.stat of a cgroup that did no IO).
+  static Result<KeptFile> open(const std::string& path, bool may_be_empty = false);
   /// The view is valid until the next read on any KeptFile of this thread. Three things are kGone,
-  /// for the caller to drop: ENODEV (cgroup removed), no byte at all, and a plain file that was
-  /// unlinked.
+  /// for the caller to drop: ENODEV (cgroup removed), no byte at all (unless it may be empty), and
+  /// a plain file that was unlinked.
   Result<std::string_view> read();
   const std::string& path() const { return path_; }
 
  private:
-  KeptFile(Fd fd, std::string path, bool plain)
-      : fd_{std::move(fd)}, path_{std::move(path)}, plain_{plain} {}
+  KeptFile(Fd fd, std::string path, bool plain, bool may_be_empty)
+      : fd_{std::move(fd)}, path_{std::move(path)}, plain_{plain}, may_be_empty_{may_be_empty} {}
   Fd fd_;
   std::string path_;
   bool plain_ = false;  ///< not on a kernel file system: an unlinked file keeps its old content
+  bool may_be_empty_ = false;
 };
 
 }  // namespace koordlet::kernel

@@ -13,9 +13,11 @@ KeptFile* FileCache::find(const CgroupPath& cgroup, std::uint32_t slot) {
 
 Result<std::string_view> FileCache::read_anew(const CgroupPath& cgroup,
                                               std::uint32_t slot,
-                                              const std::string& path) {
-  auto file = KeptFile::open(path);
-  if (!file && file.error().code == Errc::kBusy && shed()) file = KeptFile::open(path);
+                                              const std::string& path,
+                                              bool may_be_empty) {
+  auto file = KeptFile::open(path, may_be_empty);
+  if (!file && file.error().code == Errc::kBusy && shed())
+    file = KeptFile::open(path, may_be_empty);
   if (!file) return file.error();
   auto content = file->read();
   if (!content) return content;  // not worth keeping

@@ -26,13 +26,14 @@ class FileCache {
   template <class MakePath>
   Result<std::string_view> read(const CgroupPath& cgroup,
                                 std::uint32_t slot,
-                                MakePath&& make_path) {
+                                MakePath&& make_path,
+                                bool may_be_empty = false) {
     if (auto* kept = find(cgroup, slot)) {
       auto content = kept->read();
       if (content || content.error().code != Errc::kGone) return content;
       forget(cgroup, slot);
     }
-    return read_anew(cgroup, slot, make_path());
+    return read_anew(cgroup, slot, make_path(), may_be_empty);
   }
   void forget(const CgroupPath& cgroup, std::uint32_t slot);
   /// Closes the least recently read half; false when nothing was open.
@@ -59,7 +60,8 @@ class FileCache {
   KeptFile* find(const CgroupPath& cgroup, std::uint32_t slot);
   Result<std::string_view> read_anew(const CgroupPath& cgroup,
                                      std::uint32_t slot,
-                                     const std::string& path);
+                                     const std::string& path,
+                                     bool may_be_empty);
   void close_oldest();
 
   std::size_t budget_;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "kernel/numa.hpp"
 
 namespace koordlet::kernel {
 namespace {
@@ -167,7 +168,31 @@ Result<Psi> parse_psi(std::string_view text) {
 
 ProcFs::ProcFs(HostRoots roots) : roots_{std::move(roots)} {}
 
-Result<CpuTicks> ProcFs::stat() { return read_kept(stat_, roots_.proc + "/stat", parse_proc_stat); }
+Result<CpuTicks> ProcFs::stat() {
+  stat_text_.clear();
+  return read_kept(stat_, roots_.proc + "/stat", [this](std::string_view text) {
+    // The CPU lines come first; the counters of interrupts behind them may be long.
+    stat_text_ = text.substr(0, text.find("\nintr"));
+    return parse_proc_stat(text);
+  });
+}
+
+Result<std::map<int, std::uint64_t>> ProcFs::cpu_lines() const {
+  if (stat_text_.empty()) return Error{Errc::kNotFound, roots_.proc + "/stat: not read yet"};
+  auto lines = parse_cpu_lines(stat_text_);
+  if (!lines) return wrap(roots_.proc + "/stat", lines.error());
+  return lines;
+}
+
+Result<std::vector<DiskCounters>> ProcFs::disks() {
+  return read_kept(disks_, roots_.proc + "/diskstats", parse_disk_stats);
+}
+
+Result<std::vector<NetCounters>> ProcFs::network() {
+  auto nets = read_kept(network_, roots_.proc + "/net/dev", parse_net_dev);
+  if (nets) std::erase_if(*nets, [](const NetCounters& n) { return n.name == "lo"; });
+  return nets;
+}
 
 Result<MemInfo> ProcFs::meminfo() {
   return read_kept(meminfo_, roots_.proc + "/meminfo", parse_meminfo);

@@ -67,13 +67,15 @@ class ProcFs {
   Result<std::vector<DiskCounters>> disks();
   /// Of this process's network namespace; the loopback interface is left out.
   Result<std::vector<NetCounters>> network();
-  /// Used ticks of each CPU from the text that stat() read last.
-  Result<std::map<int, std::uint64_t>> cpu_lines();
+  /// Used ticks of each CPU, as stat() read them last (reading the file builds it whole, so once a
+  /// tick). kNotFound before the first stat().
+  Result<std::map<int, std::uint64_t>> cpu_lines() const;
   static long ticks_per_second();  ///< sysconf(_SC_CLK_TCK)
 
  private:
   HostRoots roots_;
-  std::optional<KeptFile> stat_, meminfo_;
+  std::optional<KeptFile> stat_, meminfo_, disks_, network_;
+  std::string stat_text_;                ///< of the last stat()
   std::optional<KeptFile> pressure_[3];  ///< cpu, memory, io
 };
 
