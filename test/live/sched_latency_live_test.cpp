@@ -43,6 +43,10 @@ struct TwoLoops {
       why = "no writable cpu cgroups (root is needed)";
       return;
     }
+    for (const auto* group : {&group_a, &group_b}) {  // so that others on this CPU count little
+      const bool v2 = write_file(group->file("cpu.weight"), "10000").has_value();
+      if (!v2) static_cast<void>(write_file(group->file("cpu.shares"), "262144").has_value());
+    }
     a.emplace(group_a, test_cpu(), spin);
     b.emplace(group_b, test_cpu(), spin);
     if (!a->ok() || !b->ok()) {
@@ -108,11 +112,10 @@ TEST_SUITE("live/sched_latency") {
     check_consistent(b);
     CHECK(a.dispatches > 10);
     CHECK(b.dispatches > 10);
-    // Others may use this CPU too.
     CHECK(share(a.wait, wall) > 0.3);
-    CHECK(share(a.wait, wall) < 0.9);
+    CHECK(share(a.wait, wall) < 0.8);
     CHECK(share(b.wait, wall) > 0.3);
-    CHECK(share(b.wait, wall) < 0.9);
+    CHECK(share(b.wait, wall) < 0.8);
     CHECK(*a.behind_best_effort == nanoseconds{0});
     CHECK(*b.behind_best_effort == nanoseconds{0});
     CHECK(two.probe->dropped() == 0);
@@ -135,7 +138,7 @@ TEST_SUITE("live/sched_latency") {
     const auto a = two.read(two.group_a), b = two.read(two.group_b);
     check_consistent(a);
     check_consistent(b);
-    CHECK(share(*a.behind_best_effort, a.wait) > 0.4);  // 1 where nobody else is on this CPU
+    CHECK(share(*a.behind_best_effort, a.wait) > 0.7);  // 1 where nobody else is on this CPU
     if (before && after) {
       CHECK(share(*a.behind_best_effort, after->first - before->first) ==
             doctest::Approx(1).epsilon(0.03));
