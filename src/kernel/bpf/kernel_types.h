@@ -75,6 +75,8 @@ struct task_struct {
   unsigned int __state;
   int on_cpu;
   int pid;
+  unsigned long nvcsw;
+  unsigned long nivcsw;
   struct css_set* cgroups;
 };
 

@@ -96,7 +96,21 @@ static __always_inline struct koordlet_waiting* storage(struct task_struct* p) {
   return bpf_task_storage_get(&waiting, p, 0, flags);
 }
 
-static __always_inline void stamp(struct koordlet_waiting* w, __u32 cpu, __u64 now) {
+static __always_inline __u32 switches_of(const struct task_struct* p) {
+  return p->nvcsw + p->nivcsw;
+}
+
+/* Before 6.2 the kernel refuses storage while another program on this CPU is in the middle of using
+ * some, so a dispatch may be missed. Its stamp must not be taken for that of a later wait. */
+static __always_inline bool is_waiting(const struct koordlet_waiting* w, struct task_struct* p) {
+  return w->since_ns && w->switches == switches_of(p);
+}
+
+static __always_inline void stamp(struct koordlet_waiting* w,
+                                  struct task_struct* p,
+                                  __u32 cpu,
+                                  __u64 now) {
+  w->switches = switches_of(p);
   w->best_effort_ns = best_effort_time(cpu, now);
   w->cpu = cpu;
   w->since_ns = now;
@@ -107,8 +121,8 @@ static __always_inline int woken(struct task_struct* p) {
   if (p->on_cpu) return 0;
   struct koordlet_waiting* w = storage(p);
   /* A stamp is there when it was preempted on its way to sleep: it waits since then. */
-  if (!w || w->since_ns) return 0;
-  stamp(w, cpu_of(p), bpf_ktime_get_ns());
+  if (!w || is_waiting(w, p)) return 0;
+  stamp(w, p, cpu_of(p), bpf_ktime_get_ns());
   return 0;
 }
 
@@ -136,8 +150,10 @@ static __always_inline struct koordlet_latency* counters_of(__u64 cgroup) {
 static __always_inline void dispatched(struct task_struct* p, __u64 cgroup, __u64 now) {
   struct koordlet_waiting* w = bpf_task_storage_get(&waiting, p, 0, 0);
   if (!w || !w->since_ns) return;
+  const bool valid = is_waiting(w, p);
   const __u64 since = w->since_ns;
   w->since_ns = 0;
+  if (!valid) return;
   if (now < since) return; /* stamped by another CPU after this one had looked at the clock */
   const __u64 wait = now - since;
   struct koordlet_latency* c = counters_of(cgroup);
@@ -172,7 +188,7 @@ int BPF_PROG(koordlet_switch, bool preempt, struct task_struct* prev, struct tas
       cpu, best_effort_cgroups && cgroup && bpf_map_lookup_elem(&best_effort, &cgroup), now);
   if (prev->pid != 0 && (preempt || is_runnable(prev))) {
     struct koordlet_waiting* w = storage(prev);
-    if (w) stamp(w, cpu, now);
+    if (w) stamp(w, prev, cpu, now);
   }
   if (!idle) dispatched(next, cgroup, now);
   return 0;

@@ -28,4 +28,6 @@ struct koordlet_waiting {
   __u64 since_ns;
   __u64 best_effort_ns; /* the clock of that CPU then */
   __u32 cpu;
+  __u32
+      switches; /* how often the task had left a CPU by then: more later means that it ran since */
 };
