@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "kernel/host.hpp"
+#include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
 #include "modules/resource_executor/resource_executor.hpp"
@@ -65,6 +66,7 @@ struct Config {
   Kubelet kubelet;
   Report report;
   MetricAdvisor::Config collect;
+  InterferenceWatch::Config interference;
   Qos qos;
   ResourceExecutor::Config executor;
   Store store;

@@ -12,6 +12,10 @@ std::string shown(const Config& config, std::string_view key) {
   return format_value(s, s.get(config));
 }
 
+std::int64_t number_of(const Config& config, std::string_view key) {
+  return std::get<std::int64_t>(find_setting(key)->get(config));
+}
+
 /// policy::validate speaks in "path: value: expected".
 ConfigFault split(const std::string& text) {
   ConfigFault out;
@@ -61,6 +65,28 @@ std::vector<ConfigFault> cross_check(const Config& config) {
   if (!status.listen.empty() && status.listen == status.metrics_listen &&
       !status.listen.ends_with(":0")) {
     refuse("metrics.listen", "another address than status.listen");
+  }
+  for (const std::string ramp : {"wait_ratio_permille",
+                                 "wait_p95_ms",
+                                 "cpu_full_percent",
+                                 "cpu_some_percent",
+                                 "memory_full_percent",
+                                 "memory_some_percent",
+                                 "io_full_percent",
+                                 "io_some_percent",
+                                 "cpi_z_tenths"}) {
+    const auto lo = "interference." + ramp + "_lo", hi = "interference." + ramp + "_hi";
+    if (number_of(config, lo) >= number_of(config, hi))
+      refuse(hi, fmt::format("more than {} ({})", lo, shown(config, lo)));
+  }
+  const auto& rules = config.interference.rules;
+  if (rules.clear_degree > rules.enter_degree) {
+    refuse("interference.clear_degree",
+           fmt::format("at most interference.enter_degree ({})", rules.enter_degree));
+  }
+  for (const auto& group : config.collect.resctrl_groups) {
+    if (group.find('/') != std::string::npos || group.starts_with('.'))
+      refuse("collect.resctrl_groups", "names of groups, without '/'");
   }
   for (const auto& text : policy::validate(config.qos.policy)) out.push_back(split(text));
   return out;

@@ -55,13 +55,6 @@ void add_host_and_states(std::vector<Setting>& out) {
 }
 
 void add_qos(std::vector<Setting>& out) {
-  out.push_back(with_flag("collect-interval",
-                          duration("collect.interval",
-                                   KOORDLET_AT(collect.collect_interval),
-                                   10 * kSecond,
-                                   10 * kMinute,
-                                   "between two readings of all pods and containers")));
-
   out.push_back(with_flag("qos-interval",
                           duration("qos.interval",
                                    KOORDLET_AT(qos.interval),
@@ -307,6 +300,7 @@ std::vector<Setting> make_settings() {
   std::vector<Setting> out;
   add_host_and_states(out);
   add_control_plane(out);
+  add_interference(out);
   add_qos(out);
   add_pressure(out);
   add_suppress_and_identity(out);

@@ -19,6 +19,7 @@ constexpr std::int64_t kGiB = 1024 * kMiB;
   [](auto& c) -> auto& { return c.member; }
 
 void add_control_plane(std::vector<Setting>& out);  ///< [api] [kubelet] [report]
+void add_interference(std::vector<Setting>& out);   ///< [collect] [interference]
 void add_eviction(std::vector<Setting>& out);       ///< [qos.memory_evict]
 
 }  // namespace koordlet::app

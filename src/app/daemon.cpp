@@ -100,8 +100,11 @@ Result<void> Daemon::open() {
       config_.host,
       clock_,
       storage_.get());
-  advisor_ = std::make_unique<MetricAdvisor>(
-      config_.collect, config_.host, version_, clock_, budget / 4 * 3);
+  advisor_ =
+      std::make_unique<MetricAdvisor>(config_.collect, config_.host, version_, clock_, budget / 2);
+  advisor_->use_runtimes(io_.get_executor());
+  interference_ = std::make_unique<InterferenceWatch>(
+      config_.interference, config_.host, *cgroups_, clock_, budget / 8);
   qos_ = std::make_unique<QosManager>(config_.qos.policy);
   executor_ = std::make_unique<ResourceExecutor>(
       config_.executor, *cgroups_, &*journal_, storage_.get(), clock_, boot_id_);
@@ -119,6 +122,7 @@ Result<void> Daemon::open() {
     log::warn("topology", fmt::format("{}, ignoring: no cpuset policy", cpus.error().context));
   }
   capabilities_ = to_capabilities(examine_host(config_));
+  interference_->open();
   return api_->open();
 }
 
@@ -131,6 +135,7 @@ asio::awaitable<Result<void>> Daemon::prepare() {
     has_bvt_ = cgroups_->has({layout->tier(KubeQos::kBestEffort), CgroupFile::kCpuBvt});
   }
   adopt_caps(*adopted);
+  co_await load_baselines();
   co_return Result<void>{};
 }
 
@@ -170,6 +175,7 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("metric cache", cache_->run());
   tasks_.spawn("states informer", states_->run());
   tasks_.spawn("collect", collect_loop());
+  open_interference();
   tasks_.spawn("tick", tick_loop());
   tasks_.spawn("tick timer", tick_timer());
   tasks_.spawn("fast timer", fast_timer());
@@ -181,6 +187,7 @@ asio::awaitable<void> Daemon::stop() {
   stopping_ = true;
   tasks_.request_stop();
   const bool all = co_await tasks_.join(kStopGrace);
+  save_baselines();
   if (!all) {
     exit_code_ = 1;
     log::error("koordlet",

@@ -16,6 +16,7 @@
 #include "app/control_plane.hpp"
 #include "base/clock.hpp"
 #include "kernel/cgroup_fs.hpp"
+#include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
 #include "modules/qos_manager/qos_manager.hpp"
@@ -84,6 +85,15 @@ class Daemon {
                          std::set<std::string>& known);
   MilliCpu capacity() const;
 
+  // daemon_interference.cpp: windows of LS pods, PSI triggers, what was learned
+  void open_interference();
+  boost::asio::awaitable<void> interference_loop();
+  boost::asio::awaitable<void> watch_pressure(std::string path, std::string trigger);
+  boost::asio::awaitable<void> load_baselines();
+  void save_baselines();
+  void log_interference();
+  bool is_interfered() const;
+
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
   boost::asio::awaitable<Result<TopologyInput>> gather_topology();
@@ -93,6 +103,7 @@ class Daemon {
   void add_inputs(StatusView& v) const;
   void add_qos(StatusView& v) const;
   void add_executor(StatusView& v) const;
+  void add_interference(StatusView& v) const;
   void add_figures(StatusView& v) const;
   bool ready(std::vector<std::string>* why) const;
 
@@ -116,6 +127,7 @@ class Daemon {
   bool control_started_ = false;
   std::unique_ptr<StatesInformer> states_;
   std::unique_ptr<MetricAdvisor> advisor_;
+  std::unique_ptr<InterferenceWatch> interference_;
   std::unique_ptr<QosManager> qos_;
   std::unique_ptr<ResourceExecutor> executor_;
   std::unique_ptr<StatusApi> api_;
@@ -134,6 +146,15 @@ class Daemon {
   std::string last_level_;
   bool state_logged_ = false;
   policy::EvictPhase last_evict_phase_ = policy::EvictPhase::kOff;  ///< as logged
+  /// One PSI trigger, as shown.
+  struct PressureWatch {
+    std::string trigger;
+    std::string fault;  ///< why it does not watch; "" while it does
+    std::uint64_t events = 0;
+  };
+  std::map<std::string, PressureWatch> pressure_watches_;  ///< by path
+  std::map<std::string, bool> interfered_;                 ///< by pod uid, as logged
+  std::optional<MonoTime> baselines_saved_;
   boost::asio::steady_timer collect_wait_;
   MonoTime collect_due_;
   int collect_soon_ = 2;                             ///< passes that follow each other quickly

@@ -52,10 +52,14 @@ void Daemon::add_inputs(StatusView& v) const {
                            r.resource_version});
   }
   control_->fill(v);
-  for (const auto& h : advisor_->health()) {
-    v.sources.push_back(
-        {h.name, h.fault, h.last_ok == MonoTime{} ? std::nullopt : std::optional{h.last_ok}});
-  }
+  const auto add_sources = [&v](const std::vector<MetricAdvisor::SourceHealth>& all) {
+    for (const auto& h : all) {
+      v.sources.push_back(
+          {h.name, h.fault, h.last_ok == MonoTime{} ? std::nullopt : std::optional{h.last_ok}});
+    }
+  };
+  add_sources(advisor_->health());
+  add_sources(interference_->health());
 }
 
 void Daemon::add_qos(StatusView& v) const {
@@ -126,6 +130,24 @@ void Daemon::add_executor(StatusView& v) const {
   };
 }
 
+void Daemon::add_interference(StatusView& v) const {
+  v.containers = &advisor_->containers();
+  v.node_usage = &advisor_->node_usage();
+  auto& out = v.interference;
+  out.enabled = config_.interference.enable;
+  out.run_queue_source = interference_->run_queue_source();
+  out.run_queue_fault = interference_->run_queue_fault();
+  out.perf_fault = interference_->perf_fault();
+  out.counter_source = advisor_->cgroup_source();
+  out.counter_fault = advisor_->cgroup_source_fault();
+  out.window = config_.interference.ls_interval;
+  out.baselines = interference_->baselines();
+  out.pods = &interference_->pods();
+  out.node = interference_->node();
+  for (const auto& [path, w] : pressure_watches_)
+    out.triggers.push_back({path, w.trigger, w.fault, w.events});
+}
+
 void Daemon::add_figures(StatusView& v) const {
   const auto cache = cache_->stats();
   const auto gauge = [&](const std::string& name, double value, const std::string& help) {
@@ -146,7 +168,7 @@ void Daemon::add_figures(StatusView& v) const {
         std::chrono::duration<double>(cache.last_commit).count(),
         "Duration of the last commit on the storage thread.");
   gauge("cgroup_open_files",
-        static_cast<double>(advisor_->open_files()),
+        static_cast<double>(advisor_->open_files() + interference_->open_files()),
         "Control files kept open for reading.");
   counter("metric_cache_batches_total", cache.batches, "Batches stored.");
   counter("metric_cache_samples_total", cache.samples, "Samples stored.");
@@ -184,6 +206,7 @@ StatusView Daemon::view() const {
   if (v.state->node) v.node_name = v.state->node->name;
   add_qos(v);
   add_executor(v);
+  add_interference(v);
   add_figures(v);
   v.be_root = be_root_;
   v.topology = topology_;

@@ -261,20 +261,21 @@ Snapshot Daemon::build_snapshot(bool may_relax) {
   s.pods = advisor_->pods();
   be_root_ = read_be_root();
   s.be_root = be_root_;
+  if (be_root_) advisor_->note_be_root(*be_root_);
   s.topology = topology_;
   s.may_relax = may_relax;
   return s;
 }
 
-/// Pods and containers each collect interval, 10 s while the level is HIGH. A rate needs two
-/// readings: at the start and after a change of pods the next two passes follow within seconds, so
-/// that a new pod has figures soon.
+/// Pods and containers each collect interval, 10 s while the level is HIGH or a pod is interfered.
+/// A rate needs two readings: at the start and after a change of pods the next two passes follow
+/// within seconds, so that a new pod has figures soon.
 asio::awaitable<void> Daemon::collect_loop() {
   for (;;) {
     co_await advisor_->collect_pods(states_->state());
     stages_["collect"] = advisor_->last_collect();
     std::chrono::seconds pause = config_.collect.collect_interval;
-    if (qos_->status().pressure.level == policy::Level::kHigh)
+    if (qos_->status().pressure.level == policy::Level::kHigh || is_interfered())
       pause = std::min(pause, kFastCollect);
     if (collect_soon_ > 0) {
       --collect_soon_;

@@ -16,6 +16,17 @@ MetricAdvisor::~MetricAdvisor() = default;
 
 const std::optional<NodeSignals>& MetricAdvisor::signals() const { return impl_->signals; }
 const std::map<std::string, PodUsage>& MetricAdvisor::pods() const { return impl_->pods; }
+const std::map<std::string, ContainerUsage>& MetricAdvisor::containers() const {
+  return impl_->containers;
+}
+const NodeUsage& MetricAdvisor::node_usage() const { return impl_->node_usage; }
+const std::optional<kernel::StorageInfo>& MetricAdvisor::storage() const { return impl_->storage; }
+std::string MetricAdvisor::cgroup_source() const {
+  const auto variant = impl_->workloads.iterator_variant();
+  return variant.empty() ? "files" : "iterator (" + variant + ")";
+}
+std::string MetricAdvisor::cgroup_source_fault() const { return impl_->workloads.iterator_fault(); }
+
 std::vector<store::MetricSample> MetricAdvisor::take_samples() {
   return std::exchange(impl_->samples, {});
 }

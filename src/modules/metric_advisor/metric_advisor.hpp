@@ -8,14 +8,17 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include "base/clock.hpp"
 #include "kernel/cgroup_counters.hpp"
 #include "kernel/cgroup_layout.hpp"
 #include "kernel/procfs.hpp"
+#include "kernel/storage.hpp"
 #include "model/node_state.hpp"
 #include "model/snapshot.hpp"
+#include "model/usage.hpp"
 #include "store/metric_store.hpp"
 
 namespace koordlet {
@@ -27,6 +30,12 @@ class MetricAdvisor {
  public:
   struct Config {
     std::chrono::seconds collect_interval{60};  ///< pods and containers
+    bool iterator = true;  ///< one BPF pass over all cgroups where the kernel can (v2)
+    /// Sockets of the runtime for containers whose cgroup cannot be read; "": not asked.
+    std::string cri_socket = "/run/containerd/containerd.sock";
+    std::string docker_socket = "/var/run/docker.sock";
+    /// resctrl groups whose cache and bandwidth are read where resctrl is mounted.
+    std::vector<std::string> resctrl_groups{"LSR", "LS", "BE"};
   };
   /// Health of one source for status and doctor: "" ok, else why it gives nothing.
   struct SourceHealth {
@@ -54,8 +63,22 @@ class MetricAdvisor {
   /// work.
   boost::asio::awaitable<void> collect_pods(std::shared_ptr<const NodeState> state);
 
+  /// The runtimes to ask; without it none is. `ex`: the loop.
+  void use_runtimes(const boost::asio::any_io_executor& ex);
+  /// Cache, bandwidth, NUMA and cold memory: each 10 s.
+  void sample_slow();
+  /// Best-effort requests and what the class may use at most, once a pass.
+  void note_be_root(const BeRoot& root);
+
   const std::optional<NodeSignals>& signals() const;
   const std::map<std::string, PodUsage>& pods() const;
+  const std::map<std::string, ContainerUsage>& containers() const;  ///< by "<runtime>://<id>"
+  const NodeUsage& node_usage() const;
+  /// nullopt: not read yet.
+  const std::optional<kernel::StorageInfo>& storage() const;
+  /// Which way per-cgroup counters come: "iterator (<variant>)" or "files", and why not better.
+  std::string cgroup_source() const;
+  std::string cgroup_source_fault() const;
   /// Samples since the last call, for MetricCache; each at the time of its reading.
   std::vector<store::MetricSample> take_samples();
   std::vector<SourceHealth> health() const;

@@ -21,10 +21,25 @@ std::optional<MilliCpu> MetricAdvisor::Impl::node_rate() {
     return std::nullopt;
   }
   ok("node cpu");
+  note_steal(ticks->steal);
   static const long hz = kernel::ProcFs::ticks_per_second();
   const nanoseconds used{
       static_cast<std::int64_t>(static_cast<__int128>(ticks->used) * 1'000'000'000 / hz)};
   return node_cpu.update({clock.now(), used}, ceiling);
+}
+
+/// Of all CPU time since the last reading, what the hypervisor took.
+void MetricAdvisor::Impl::note_steal(std::uint64_t ticks) {
+  const auto now = clock.now();
+  const auto before = std::exchange(steal_base, std::pair{now, ticks});
+  node_usage.steal.reset();
+  if (!before || now <= before->first || ticks < before->second || numa_of_cpu.empty()) return;
+  const std::chrono::duration<double> elapsed = now - before->first;
+  const auto all = elapsed.count() * static_cast<double>(kernel::ProcFs::ticks_per_second()) *
+                   static_cast<double>(numa_of_cpu.size());
+  const auto share = static_cast<double>(ticks - before->second) * 1000 / all;
+  node_usage.steal = Permille{std::min<std::int64_t>(1000, static_cast<std::int64_t>(share + 0.5))};
+  emit("node_cpu_steal", "", node_usage.steal->v);
 }
 
 void MetricAdvisor::Impl::read_memory(NodeSignals& out) {
@@ -79,6 +94,7 @@ std::optional<NodeSignals> MetricAdvisor::sample_node(
   const auto used = m.node_rate();
   m.read_memory(out);
   if (layout) m.read_classes(state, *layout, out);
+  m.read_node_usage(m.clock.now());
   if (!used) return std::nullopt;
   out.node_used = *used;
   out.at = m.clock.now();

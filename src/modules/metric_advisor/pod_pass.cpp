@@ -15,83 +15,98 @@ constexpr auto kSlice = std::chrono::microseconds{1000};  // work between two yi
 
 std::string container_owner(const Container& c) { return fmt::format("{}://{}", c.runtime, c.id); }
 
+/// Tenths of a percent: stored values are whole numbers.
+std::int64_t permille(double percent) { return static_cast<std::int64_t>(percent * 10 + 0.5); }
+
 }  // namespace
 
-std::optional<MilliCpu> MetricAdvisor::Impl::measure_cpu(const CgroupPath& path, MonoTime& at) {
-  const auto c = counters.cpu(path);
-  at = clock.now();
-  if (!c) {
-    if (!is_gone(c.error())) fault("pod cpu", c.error());
-    tracks.erase(path);
-    return std::nullopt;
+void MetricAdvisor::Impl::emit_workload(const std::string& prefix,
+                                        const std::string& owner,
+                                        const WorkloadUsage& u) {
+  const auto put = [&](std::string_view kind, std::int64_t value) {
+    emit(fmt::format("{}_{}", prefix, kind), owner, value);
+  };
+  if (u.cpu) put("cpu_usage", u.cpu->v);
+  if (u.throttled) put("cpu_throttled", u.throttled->v);
+  if (u.memory) put("memory_usage", u.memory->v);
+  if (u.memory_with_cache) put("memory_usage_with_page_cache", u.memory_with_cache->v);
+  if (u.working_set) put("memory_working_set", u.working_set->v);
+  if (u.io) {
+    put("io_read_bytes", u.io->read_bytes);
+    put("io_write_bytes", u.io->write_bytes);
+    put("io_reads", u.io->reads);
+    put("io_writes", u.io->writes);
   }
-  ok("pod cpu");
-  return tracks[path].cpu.update({at, c->usage}, ceiling);
-}
-
-std::optional<Permille> MetricAdvisor::Impl::measure_throttle(const CgroupPath& path) {
-  const auto t = counters.throttle(path);
-  if (!t) {
-    if (!is_gone(t.error())) fault("throttling", t.error());
-    return std::nullopt;
-  }
-  ok("throttling");
-  return tracks[path].throttle.update(t->periods, t->throttled);
+  const auto stall = [&](std::string_view resource, const std::optional<StallShare>& s) {
+    if (!s) return;
+    const auto kind = prefix + "_psi";
+    emit(kind, fmt::format("{}/{}/10/some", owner, resource), permille(s->some_percent));
+    if (s->full_percent)
+      emit(kind, fmt::format("{}/{}/10/full", owner, resource), permille(*s->full_percent));
+  };
+  stall("cpu", u.stalls.cpu);
+  stall("mem", u.stalls.memory);
+  stall("io", u.stalls.io);
+  if (u.stalls.cpu) put("psi_cpu_full_supported", u.stalls.cpu->full_percent ? 1 : 0);
 }
 
 void MetricAdvisor::Impl::measure_container(const Container& c) {
-  MonoTime at;
   const auto owner = container_owner(c);
-  if (const auto cpu = measure_cpu(*c.cgroup, at)) emit("container_cpu_usage", owner, cpu->v);
-  if (const auto mem = counters.memory(*c.cgroup))
-    emit("container_memory_usage", owner, mem->without_cache().v);
-  if (const auto t = measure_throttle(*c.cgroup)) emit("container_cpu_throttled", owner, t->v);
-}
-
-void MetricAdvisor::Impl::measure_pod_memory(const Pod& pod, PodUsage& usage) {
-  const auto mem = counters.memory(pod.cgroup);
-  if (!mem) {
-    if (is_gone(mem.error())) return;  // it uses nothing
-    fault("pod memory", mem.error());
-    pass_memory.reset();
+  auto usage = workloads.measure(*c.cgroup);
+  if (usage.source == CounterSource::kNone) {
+    if (c.running) unread.push_back(owner);
     return;
   }
-  ok("pod memory");
-  usage.memory = mem->without_cache();
-  if (pass_memory) *pass_memory += *usage.memory;
-  emit("pod_memory_usage", pod.uid, usage.memory->v);
-  emit("pod_memory_usage_with_page_cache", pod.uid, mem->with_cache().v);
+  emit_workload("container", owner, usage);
+  containers[owner] = std::move(usage);
 }
 
 void MetricAdvisor::Impl::measure_pod(const Pod& pod) {
-  PodUsage usage;
-  usage.cpu = measure_cpu(pod.cgroup, usage.at);
-  usage.throttled = measure_throttle(pod.cgroup);
-  measure_pod_memory(pod, usage);
-  if (usage.cpu) emit("pod_cpu_usage", pod.uid, usage.cpu->v);
-  if (usage.throttled) emit("pod_cpu_throttled", pod.uid, usage.throttled->v);
-  if (usage.cpu || usage.memory) {
-    pods[pod.uid] = usage;
+  auto usage = workloads.measure(pod.cgroup);
+  if (usage.source != CounterSource::kNone) {
+    emit_workload("pod", pod.uid, usage);
+    // A pod whose memory could not be read leaves the system's share unknown; one that is gone uses
+    // nothing.
+    if (!usage.memory) {
+      pass_memory.reset();
+    } else if (pass_memory) {
+      *pass_memory += *usage.memory;
+    }
+    if (usage.cpu || usage.memory) pods[pod.uid] = std::move(usage);
   }
   for (const auto& c : pod.containers) {
-    if (c.cgroup) measure_container(c);
+    if (c.cgroup) {
+      measure_container(c);
+    } else if (c.running && !c.id.empty()) {
+      unread.push_back(container_owner(c));
+    }
+  }
+}
+
+void MetricAdvisor::Impl::take_notes() {
+  for (const auto& [name, why] : workloads.take_notes()) {
+    if (why.empty()) {
+      ok(name);
+    } else {
+      fault(name, Error{Errc::kIo, why});
+    }
   }
 }
 
 void MetricAdvisor::Impl::drop_gone(const NodeState& state) {
   std::erase_if(pods, [&](const auto& p) { return find_pod(state, p.first) == nullptr; });
   std::set<CgroupPath> alive;
+  std::set<std::string> ids;
   for (const auto& pod : state.pods) {
     alive.insert(pod->cgroup);
     for (const auto& c : pod->containers) {
       if (c.cgroup) alive.insert(*c.cgroup);
+      if (!c.id.empty()) ids.insert(container_owner(c));
     }
   }
-  std::erase_if(tracks, [&](const auto& t) {
-    if (alive.contains(t.first)) return false;
-    counters.forget(t.first);
-    return true;
-  });
+  workloads.keep_only(alive);
+  std::erase_if(containers, [&](const auto& c) { return !ids.contains(c.first); });
+  std::erase_if(runtime_cpu, [&](const auto& c) { return !ids.contains(c.first); });
 }
 
 asio::awaitable<void> MetricAdvisor::collect_pods(std::shared_ptr<const NodeState> state) {
@@ -100,6 +115,9 @@ asio::awaitable<void> MetricAdvisor::collect_pods(std::shared_ptr<const NodeStat
   auto slice_start = std::chrono::steady_clock::now();
   const auto began = m.clock.now();
   m.pass_memory = Bytes{};
+  m.unread.clear();
+  m.workloads.begin_pass(m.layout ? std::optional{m.layout->kubepods()} : std::nullopt,
+                         m.config.iterator);
   for (const auto& pod : state->pods) {
     if (is_measured(*pod)) m.measure_pod(*pod);
     const auto in_slice = std::chrono::steady_clock::now() - slice_start;
@@ -109,9 +127,12 @@ asio::awaitable<void> MetricAdvisor::collect_pods(std::shared_ptr<const NodeStat
     slice_start = std::chrono::steady_clock::now();
   }
   m.measure_system_memory(*state, began);
+  m.emit_best_effort(*state);
   m.drop_gone(*state);
+  m.take_notes();
   worked += std::chrono::steady_clock::now() - slice_start;
   m.last_collect = std::chrono::duration_cast<std::chrono::microseconds>(worked);
+  co_await m.ask_runtime();
 }
 
 }  // namespace koordlet

@@ -2,10 +2,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "kernel/io_counters.hpp"
+#include "kernel/procfs.hpp"
+#include "model/usage.hpp"
 
 namespace koordlet {
 
@@ -41,5 +46,43 @@ class ThrottleRate {
   };
   std::optional<Base> base_;
 };
+
+/// Stall totals of one subject and resource at one time. PSI's own averages are 2 s old and cover
+/// fixed windows; the difference of the totals is exact for ours (reference metrics 9.1).
+struct StallTotals {
+  std::chrono::microseconds some{0};
+  std::optional<std::chrono::microseconds> full;
+};
+
+/// Turns stall totals into the share of the time between two readings. A first reading, totals that
+/// went back and a time that did not move give nothing and become the new base.
+class StallRate {
+ public:
+  std::optional<StallShare> update(MonoTime at, const StallTotals& totals);
+  std::optional<StallShare> update(MonoTime at, const kernel::Psi& psi);
+
+ private:
+  struct Base {
+    MonoTime at;
+    StallTotals totals;
+  };
+  std::optional<Base> base_;
+};
+
+/// Block IO a second over all devices of a cgroup. A device that is new counts from zero, as the
+/// kernel lists it with its first request; one whose counters went back counts nothing this time.
+class IoUseRate {
+ public:
+  std::optional<IoRate> update(MonoTime at, const std::vector<kernel::IoCounters>& devices);
+
+ private:
+  std::optional<MonoTime> at_;
+  std::map<kernel::DeviceNumber, kernel::IoCounters> base_;
+};
+
+/// What a counter grew by, a second; nullopt when it went back or the time did not move.
+std::optional<std::int64_t> per_second(std::uint64_t before,
+                                       std::uint64_t now,
+                                       std::chrono::nanoseconds elapsed);
 
 }  // namespace koordlet

@@ -11,9 +11,11 @@
 
 #include "base/cgroup.hpp"
 #include "base/clock.hpp"
+#include "model/interference.hpp"
 #include "model/node_state.hpp"
 #include "model/proposal.hpp"
 #include "model/snapshot.hpp"
+#include "model/usage.hpp"
 #include "policy/config.hpp"
 
 namespace koordlet {
@@ -123,6 +125,25 @@ struct StatusView {
     std::string fault;  ///< "" ok, else why it gives nothing
     std::optional<MonoTime> last_ok;
   };
+  /// How interference is seen here.
+  struct Interference {
+    bool enabled = false;
+    std::string run_queue_source;  ///< "bpf", "schedstat", "none"
+    std::string run_queue_fault;   ///< why not a better one; "" for bpf
+    std::string perf_fault;        ///< why there is no CPI; "" while it is measured
+    std::string counter_source;    ///< "iterator (...)" or "files"
+    std::string counter_fault;     ///< why not the iterator
+    std::chrono::seconds window{0};
+    std::size_t baselines = 0;  ///< workloads whose usual CPI is kept
+    struct Trigger {
+      std::string path, trigger, fault;
+      std::uint64_t events = 0;
+    };
+    std::vector<Trigger> triggers;
+    /// Borrowed; nullptr: not measured.
+    const std::map<std::string, PodInterference>* pods = nullptr;
+    std::optional<NodeInterference> node;
+  };
   struct CpuLimit {
     CpuMax value;
     std::string file;  ///< absolute
@@ -140,6 +161,10 @@ struct StatusView {
   std::shared_ptr<const NodeState> state;
   std::optional<NodeSignals> signals;
   std::map<std::string, PodUsage> pods;
+  /// Borrowed, by "<runtime>://<id>"; nullptr: none.
+  const std::map<std::string, ContainerUsage>* containers = nullptr;
+  const NodeUsage* node_usage = nullptr;  ///< borrowed
+  Interference interference;
   Qos qos;
   std::vector<HeldFile> held;
   const DesiredTable* desired = nullptr;  ///< borrowed; nullptr: no table yet
