@@ -23,6 +23,8 @@ struct MicroSample {
   MilliCpu used;
   double cpi = 0;
   std::optional<double> llc_miss_ratio;  ///< misses / references, 0..1
+  std::string id{};                      ///< "containerd://..."
+  double cycles = 0, instructions = 0;   ///< of the counters' window
 };
 
 /// One window of one latency-sensitive pod. nullopt: no such signal here, which is not zero.

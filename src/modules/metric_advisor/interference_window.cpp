@@ -56,6 +56,9 @@ void InterferenceWatch::Impl::read_micro(const NodeState& state, MonoTime now) {
     if (r.llc_references && r.llc_misses && *r.llc_references > 0)
       sample.llc_miss_ratio = std::clamp(*r.llc_misses / *r.llc_references, 0.0, 1.0);
     sample.used = r.used;
+    sample.id = r.id;
+    sample.cycles = r.cycles;
+    sample.instructions = r.instructions;
     emit_micro(r);
     micro_samples[r.pod_uid].push_back(std::move(sample));
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "modules/status_api/cpu_path.hpp"
+#include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/pod_json.hpp"
 #include "modules/status_api/why_not.hpp"
@@ -139,6 +140,7 @@ net::HttpResponse explain(const StatusView& view, std::string_view uid_or_name) 
     of_limit = usage->second.cpu->v * 1000 / *bound->milli;
   }
   body["use_of_limit_permille"] = of_limit;
+  body["interference"] = pod_interference(view, pod->uid);
   body["outcomes"] = outcomes(view, index, *pod);
   body["notes"] = text_array(notes(view, index, *pod, path, bound));
   return json_response(200, std::move(body));

@@ -7,6 +7,7 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <fmt/format.h>
 
+#include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/list_writer.hpp"
 
 namespace koordlet::status_api {
@@ -55,7 +56,31 @@ json::object text_map(const std::map<std::string, std::string>& map) {
   return out;
 }
 
-json::object container(const Container& c) {
+json::value degree(const StatusView& view, const std::string& uid) {
+  if (view.interference.pods == nullptr) return nullptr;
+  const auto at = view.interference.pods->find(uid);
+  if (at == view.interference.pods->end() || !at->second.degree.degree) return nullptr;
+  return *at->second.degree.degree;
+}
+
+/// Where its counters come from, and what they say.
+json::value container_usage(const StatusView& view, const Container& c) {
+  if (view.containers == nullptr || c.id.empty()) return nullptr;
+  const auto at = view.containers->find(fmt::format("{}://{}", c.runtime, c.id));
+  if (at == view.containers->end()) return nullptr;
+  const auto& u = at->second;
+  return json::object{{"source", to_string(u.source)},
+                      {"age_ms", age_ms(view, u.at)},
+                      {"cpu_used_milli", quantity(u.cpu)},
+                      {"memory_used_bytes", quantity(u.memory)},
+                      {"memory_with_cache_bytes", quantity(u.memory_with_cache)},
+                      {"memory_working_set_bytes", quantity(u.working_set)},
+                      {"throttled_permille", quantity(u.throttled)},
+                      {"io", io_rate(u.io)},
+                      {"psi", stalls(u.stalls)}};
+}
+
+json::object container(const StatusView& view, const Container& c) {
   return {{"name", text_value(c.name, {})},
           {"runtime", text_or_null(c.runtime)},
           {"id", text_or_null(c.id)},
@@ -63,7 +88,8 @@ json::object container(const Container& c) {
           {"init", c.init},
           {"cgroup", c.cgroup ? json::value(cgroup_text(*c.cgroup)) : json::value(nullptr)},
           {"requests", resources(c.requests)},
-          {"limits", resources(c.limits)}};
+          {"limits", resources(c.limits)},
+          {"usage", container_usage(view, c)}};
 }
 
 void add_identity(json::object& out, const Pod& pod, const json::storage_ptr& sp) {
@@ -94,7 +120,7 @@ json::object pod_summary(const StatusView& view,
                          const Pod& pod,
                          const json::storage_ptr& sp) {
   json::object out(sp);
-  out.reserve(20);
+  out.reserve(24);
   add_identity(out, pod, sp);
   out.emplace("cpu_request_milli", quantity(be_cpu_request(pod)));
   const auto usage = view.pods.find(pod.uid);
@@ -103,6 +129,10 @@ json::object pod_summary(const StatusView& view,
   out.emplace("cpu_used_milli", quantity(sample.cpu));
   out.emplace("memory_used_bytes", quantity(sample.memory));
   out.emplace("throttled_permille", quantity(sample.throttled));
+  out.emplace("memory_with_cache_bytes", quantity(sample.memory_with_cache));
+  out.emplace("memory_working_set_bytes", quantity(sample.working_set));
+  out.emplace("source", to_string(sample.source));
+  out.emplace("interference_degree", degree(view, pod.uid));
   out.emplace("sample_age_ms", age_ms(view, sample.at));
   const auto* cap = held.find({pod.cgroup, CgroupFile::kCpuMax});
   if (cap != nullptr) {
@@ -144,13 +174,18 @@ net::HttpResponse pod_detail(const StatusView& view, std::string_view uid) {
   auto body = pod_summary(view, HeldIndex(view), *pod, {});
   body["sample_at"] = body.at("sample_age_ms").is_null() ? json::value(nullptr)
                                                          : wall_of(view, view.pods.at(pod->uid).at);
+  const auto usage = view.pods.find(pod->uid);
+  body["io"] = usage == view.pods.end() ? json::value(nullptr) : io_rate(usage->second.io);
+  body["psi"] =
+      usage == view.pods.end() ? json::value(nullptr) : json::value(stalls(usage->second.stalls));
+  body["interference"] = pod_interference(view, pod->uid);
   body["priority"] = pod->priority ? json::value(*pod->priority) : json::value(nullptr);
   body["priority_class"] = to_string(priority_class_with_default(*pod));
   body["allocated_cpus"] = text_or_null(pod->allocated_cpus.to_string());
   body["labels"] = text_map(pod->labels);
   body["annotations"] = text_map(pod->annotations);
   json::array containers;
-  for (const auto& c : pod->containers) containers.emplace_back(container(c));
+  for (const auto& c : pod->containers) containers.emplace_back(container(view, c));
   body["containers"] = std::move(containers);
   return json_response(200, std::move(body));
 }

@@ -7,6 +7,7 @@
 
 #include "modules/status_api/held_index.hpp"
 #include "modules/status_api/json_text.hpp"
+#include "modules/status_api/prometheus_interference.hpp"
 #include "modules/status_api/series.hpp"
 #include "modules/status_api/use_split.hpp"
 
@@ -253,6 +254,7 @@ std::string MetricsExporter::text(const StatusView& view) {
   add_qos(out, view, index);
   add_executor(out, view);
   add_pods(out, view, index);
+  add_interference(out, view);
   add_extra(out, view);
   out.end();
   std::ostringstream text;

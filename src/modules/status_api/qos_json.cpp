@@ -5,6 +5,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/status_json.hpp"
 
@@ -137,6 +138,7 @@ net::HttpResponse node(const StatusView& view) {
   return json_response(200,
                        json::object{{"node", node_object(view)},
                                     {"signals", signals(view)},
+                                    {"usage", node_usage(view)},
                                     {"topology", topology(view)},
                                     {"be_root", be_root(view)}});
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "modules/status_api/explain.hpp"
+#include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/json_text.hpp"
 #include "modules/status_api/pod_json.hpp"
 #include "modules/status_api/query.hpp"
@@ -43,6 +44,7 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/v1/pods/...", "one pod by uid"},
     {"/api/v1/qos", "level, thresholds, desired and held values: ?limit= ?continue=", true},
     {"/api/v1/explain/...", "why a pod gets the CPU it gets: by uid or namespace/name"},
+    {"/api/v1/interference", "how much each LS pod is hurt, by what and by whom; the sources"},
     {"/api/v1/executor", "held files, foreign writes, counters: ?limit= ?continue=", true},
     {"/api/v1/config", "every key, its value and source"},
     {"/api/v1/capabilities", "what this machine offers"},
@@ -101,6 +103,7 @@ HttpResponse answer(const StatusView& view, const HttpRequest& request) {
   if (path == "/api/v1/node") return node(view);
   if (path == kPods) return pods_list(view, request.query);
   if (path == "/api/v1/qos") return qos(view, request.query);
+  if (path == "/api/v1/interference") return interference(view);
   if (path == "/api/v1/executor") return executor(view, request.query);
   if (path == "/api/v1/config") return config(view);
   if (path == "/api/v1/capabilities") return capabilities(view);

@@ -5,6 +5,7 @@
 #include <boost/json/array.hpp>
 
 #include "modules/status_api/control_json.hpp"
+#include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/use_split.hpp"
 
@@ -145,6 +146,7 @@ net::HttpResponse status(const StatusView& view) {
   body["qos"] = qos_summary(view);
   body["cpu_milli"] = cpu_split(view);
   body["memory_bytes"] = memory(view);
+  body["interference"] = interference_summary(view);
   body["inputs"] = inputs(view);
   body["sources"] = sources(view);
   body["resources"] = resources_json(view);
