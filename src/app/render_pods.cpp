@@ -105,6 +105,58 @@ std::string limit_line(const json::value& e) {
                      permille_text(json_integer(e, "use_of_limit_permille")));
 }
 
+std::string milliseconds_text(const json::value& root, std::string_view path) {
+  const auto us = json_integer(root, path);
+  return us ? fmt::format("{:.2f} ms", static_cast<double>(*us) / 1000) : "-";
+}
+
+std::string stall_text(const json::value& e, std::string_view resource) {
+  const auto part = [&](std::string_view kind) {
+    return percent_text(
+        json_number(e, fmt::format("interference.evidence.psi.{}.{}_percent", resource, kind)));
+  };
+  return fmt::format("{} some, {} full", part("some"), part("full"));
+}
+
+TextTable culprit_table(const json::value& e) {
+  TextTable table({{"pod"}, {"score", kRight}, {"cores", kRight}, {"windows", kRight}});
+  for (const auto& c : json_array(e, "interference.culprits")) {
+    table.row({json_text(c, "pod"),
+               fmt::format("{:.2f}", json_number(c, "score").value_or(0)),
+               cores_text(json_integer(c, "cpu_used_milli")),
+               json_text(c, "windows")});
+  }
+  return table;
+}
+
+/// The degree, what it was computed from, and whom it is blamed on.
+std::string interference_text(const json::value& e) {
+  const auto* i = json_at(e, "interference");
+  if (i == nullptr || !i->is_object()) return "";
+  std::string missing;
+  for (const auto& m : json_array(*i, "missing"))
+    missing += (missing.empty() ? "" : ", ") + json_text(m, "");
+  std::string out = fmt::format("\ninterference: degree {} ({}{}), {} of it by best effort\n",
+                                json_text(*i, "degree"),
+                                json_text(*i, "level"),
+                                json_bool(*i, "interfered").value_or(false) ? ", interfered" : "",
+                                json_text(*i, "be_degree"));
+  out += fmt::format("  run queue  {} waited in {}, p95 {}, p99 {}; {} behind best effort\n",
+                     milliseconds_text(*i, "evidence.wait_us"),
+                     milliseconds_text(*i, "evidence.run_us"),
+                     milliseconds_text(*i, "evidence.wait_p95_us"),
+                     milliseconds_text(*i, "evidence.wait_p99_us"),
+                     milliseconds_text(*i, "evidence.behind_best_effort_us"));
+  out += fmt::format("  stalls     cpu {}; memory {}; io {}\n",
+                     stall_text(e, "cpu"),
+                     stall_text(e, "memory"),
+                     stall_text(e, "io"));
+  if (!missing.empty()) out += fmt::format("  no signal  {}\n", missing);
+  const auto signal = json_text(*i, "culprit_signal", "");
+  if (!signal.empty()) out += section("to blame, by " + signal, culprit_table(e));
+  return out;
+}
+
 }  // namespace
 
 std::string render_pods(const json::value& pods) {
@@ -117,6 +169,7 @@ std::string render_pods(const json::value& pods) {
                    {"BY"},
                    {"MEMORY", kRight},
                    {"THROTTLED", kRight},
+                   {"HURT", kRight},
                    {"SAMPLE", kRight},
                    {"UID"}});
   for (const auto& p : json_array(pods, "items")) {
@@ -131,6 +184,7 @@ std::string render_pods(const json::value& pods) {
                json_text(p, "cpu_cap_plugin"),
                bytes_text(json_integer(p, "memory_used_bytes")),
                permille_text(json_integer(p, "throttled_permille")),
+               json_text(p, "interference_degree"),
                age_text(json_integer(p, "sample_age_ms")),
                json_text(p, "uid")});
   }
@@ -156,6 +210,7 @@ std::string render_explain(const json::value& e) {
                      percent_text(json_number(e, "level.node_use_percent")),
                      permille_text(json_integer(e, "level.factor_permille")));
   if (json_bool(e, "dry_run").value_or(false)) out += "dry run      nothing is written\n";
+  out += interference_text(e);
   out += section("held for this pod", held_table(json_array(e, "caps")));
   out += list("not limited because", json_array(e, "why_no_caps"));
   out += section("held for its class", held_table(json_array(e, "class_caps")));

@@ -16,7 +16,7 @@ std::string yes_no(std::optional<bool> b) { return !b ? "-" : *b ? "yes" : "no";
 class Lines {
  public:
   void add(std::string_view name, std::string_view text) {
-    out_ += fmt::format("{:<12} {}\n", name, text);
+    out_ += fmt::format("{:<13} {}\n", name, text);
   }
   void list(std::string_view name, const json::array& items) {
     if (items.empty()) return;
@@ -62,6 +62,31 @@ void add_cpu(const json::value& s, Lines& out) {
           fmt::format("{} of {} used",
                       bytes_text(json_integer(s, "memory_bytes.used")),
                       bytes_text(json_integer(s, "memory_bytes.total"))));
+}
+
+void add_interference(const json::value& s, Lines& out) {
+  if (!json_bool(s, "interference.enabled").value_or(false)) return;
+  const auto* node = json_at(s, "interference.node");
+  if (node == nullptr || !node->is_object()) {
+    out.add("interference", "no window yet");
+  } else {
+    out.add("interference",
+            fmt::format("degree {}, {} of it by best effort; worst pod {}, most by {}{}",
+                        json_text(*node, "degree"),
+                        json_text(*node, "be_degree"),
+                        json_text(*node, "pod"),
+                        json_text(*node, "top"),
+                        json_bool(*node, "interfered").value_or(false) ? "; interfered" : ""));
+  }
+  const auto source = [&](std::string_view name) {
+    const auto why = json_text(s, fmt::format("interference.{}.why_not_better", name), "");
+    return json_text(s, fmt::format("interference.{}.source", name)) +
+           (why.empty() ? "" : fmt::format(" ({})", why));
+  };
+  out.add("run queue", source("run_queue"));
+  out.add("counters", source("counters"));
+  const auto perf = json_text(s, "interference.perf.why_not", "");
+  out.add("cpi", perf.empty() ? "measured" : "not measured: " + perf);
 }
 
 void add_counts(const json::value& s, Lines& out) {
@@ -124,6 +149,7 @@ std::string render_status(const json::value& s) {
   if (json_bool(s, "qos.dry_run").value_or(false)) out.add("dry run", "nothing is written");
   out.add("profile", json_text(s, "qos.profile"));
   add_cpu(s, out);
+  add_interference(s, out);
   add_counts(s, out);
   out.table("inputs", input_table(s));
   out.table("sources", source_table(s));
