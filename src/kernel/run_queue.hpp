@@ -24,8 +24,8 @@ struct RunQueueCounters {
 };
 
 /// The value below which a share `q` (0..1] of the waits lies, linear inside its slot (reference
-/// metrics 7: start + width x rank / count); nullopt without waits. The last slot has no end: its
-/// start is given.
+/// metrics 7: start + width x rank / count); nullopt without waits and for any other `q`. The last
+/// slot has no end: its start is given.
 std::optional<std::chrono::nanoseconds> quantile(const LatencySlots& slots, double q);
 
 }  // namespace koordlet::kernel
