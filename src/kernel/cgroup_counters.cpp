@@ -62,24 +62,27 @@ FileName name_of(Slot slot) {
 bool may_be_empty(Slot slot) { return slot == kIoStat || slot == kIoServiced; }
 
 /// Where the kernel has no such file, looking for it in every cgroup would cost an open each: after
-/// one living cgroup lacked it, only each 64th question is asked again (a controller may come).
+/// 16 living cgroups in a row lacked it, only each 64th question is asked (a controller may come).
 class Absence {
  public:
   const Error* known(Slot slot) {
     auto& file = files_[slot];
-    if (!file.error) return nullptr;
-    return ++file.asked % kAskAgain == 0 ? nullptr : &*file.error;
+    if (file.lacking < kSure) return nullptr;
+    return ++file.asked % kAskAgain == 0 ? nullptr : &file.error;
   }
   void note(Slot slot, const Error& error) {
-    if (error.code == Errc::kNotSupported) files_[slot].error = error;
+    if (error.code != Errc::kNotSupported) return;
+    auto& file = files_[slot];
+    file.error = error;
+    if (file.lacking < kSure) ++file.lacking;
   }
-  void found(Slot slot) { files_[slot].error.reset(); }
+  void found(Slot slot) { files_[slot].lacking = 0; }
 
  private:
-  static constexpr unsigned kAskAgain = 64;
+  static constexpr unsigned kSure = 16, kAskAgain = 64;
   struct File {
-    std::optional<Error> error;
-    unsigned asked = 0;
+    Error error{};
+    unsigned lacking = 0, asked = 0;
   };
   File files_[kSlots];
 };

@@ -94,7 +94,6 @@ void InterferenceWatch::Impl::read_run_queue(const Pod& pod, InterferenceWindow&
   if (!queue) return;
   out.wait = queue->wait;
   out.dispatches = queue->dispatches;
-  if (queue->run) out.run = queue->run;
   out.behind_best_effort = queue->behind_best_effort;
   if (!queue->slots) return;
   out.wait_p50 = kernel::quantile(*queue->slots, 0.5);
