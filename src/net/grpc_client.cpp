@@ -1,16 +1,17 @@
 #include "net/grpc_client.hpp"
 
-#include <charconv>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "net/unix_connect.hpp"
 
 namespace koordlet::net {
 namespace {
 
-constexpr std::size_t kPrefix = 5;
-constexpr std::size_t kShownMessage = 200;
+constexpr std::size_t kShownWords = 200;
+constexpr std::uint64_t kUnknown = 2, kUnauthenticated = 16;
 
 Errc code_of(std::uint64_t status) {
   switch (status) {
@@ -22,13 +23,36 @@ Errc code_of(std::uint64_t status) {
       return Errc::kBusy;
     case 5:  // NOT_FOUND
       return Errc::kNotFound;
-    case 7:   // PERMISSION_DENIED
-    case 16:  // UNAUTHENTICATED
+    case 7:  // PERMISSION_DENIED
+    case kUnauthenticated:
       return Errc::kDenied;
+    case 11:  // OUT_OF_RANGE
+      return Errc::kRange;
     case 12:  // UNIMPLEMENTED
       return Errc::kNotSupported;
     default:
       return Errc::kIo;
+  }
+}
+
+/// The status that an HTTP status stands for when the peer (a plain web server) gives none.
+std::uint64_t status_of_http(unsigned http) {
+  switch (http) {
+    case 400:
+      return 13;
+    case 401:
+      return kUnauthenticated;
+    case 403:
+      return 7;
+    case 404:
+      return 12;
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return 14;
+    default:
+      return kUnknown;
   }
 }
 
@@ -39,49 +63,29 @@ int hex(char c) {
   return -1;
 }
 
-/// The status stands in the trailers, or in the headers of an answer without a body.
-Result<std::string> message_of(const Http2Answer& answer) {
-  if (answer.status != 200)
-    return Error{Errc::kIo, fmt::format("expected HTTP 200, got {}", answer.status)};
-  const auto* status = find_header(answer.trailers, "grpc-status");
-  const auto* text = find_header(answer.trailers, "grpc-message");
-  if (status == nullptr) {
-    status = find_header(answer.headers, "grpc-status");
-    text = find_header(answer.headers, "grpc-message");
-  }
-  if (status == nullptr) return Error{Errc::kParse, "expected a grpc-status"};
-  const auto code = parse_u64(*status);
-  if (!code) return Error{Errc::kParse, fmt::format("grpc-status: {}", code.error().context)};
-  if (*code == 0) return grpc_unframe(answer.body);
-  return Error{code_of(*code),
-               fmt::format("status {}{}{}",
-                           *code,
-                           text != nullptr ? ": " : "",
-                           text != nullptr ? grpc_unescape(*text).substr(0, kShownMessage) : "")};
-}
-
 }  // namespace
 
 std::string grpc_frame(std::string_view message) {
-  std::string out(kPrefix, '\0');
+  std::string out(kGrpcPrefix, '\0');
   const auto size = static_cast<std::uint32_t>(message.size());
   for (int i = 0; i < 4; ++i) out[1 + i] = static_cast<char>(size >> (24 - 8 * i));
   out += message;
   return out;
 }
 
-Result<std::string> grpc_unframe(std::string_view body) {
-  if (body.size() < kPrefix)
+Result<std::string> grpc_unframe(std::string body) {
+  if (body.size() < kGrpcPrefix)
     return Error{Errc::kParse, fmt::format("expected a message, got {} bytes", body.size())};
   if (body[0] != 0) return Error{Errc::kParse, "expected a message that is not compressed"};
   std::uint32_t size = 0;
   for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(body[1 + i]);
-  if (body.size() - kPrefix != size) {
+  if (body.size() - kGrpcPrefix != size) {
     return Error{
         Errc::kParse,
-        fmt::format("expected a message of {} bytes, got {}", size, body.size() - kPrefix)};
+        fmt::format("expected a message of {} bytes, got {}", size, body.size() - kGrpcPrefix)};
   }
-  return std::string{body.substr(kPrefix)};
+  body.erase(0, kGrpcPrefix);
+  return body;
 }
 
 std::string grpc_unescape(std::string_view text) {
@@ -95,6 +99,38 @@ std::string grpc_unescape(std::string_view text) {
   return out;
 }
 
+std::string grpc_timeout(std::chrono::milliseconds timeout) {
+  constexpr std::int64_t kMost = 99'999'999;
+  const auto ms = std::max<std::int64_t>(1, timeout.count());
+  if (ms <= kMost) return fmt::format("{}m", ms);
+  return fmt::format("{}S", std::min(kMost, ms / 1000));
+}
+
+Result<std::string> grpc_message_of(Http2Answer answer) {
+  const auto* status = find_header(answer.trailers, "grpc-status");
+  const auto* words = find_header(answer.trailers, "grpc-message");
+  if (status == nullptr) {  // an answer of one header block has them there
+    status = find_header(answer.headers, "grpc-status");
+    words = find_header(answer.headers, "grpc-message");
+  }
+  if (status == nullptr && answer.status == 200)
+    return Error{Errc::kParse, "expected a grpc-status"};
+  if (status == nullptr) {
+    return Error{code_of(status_of_http(answer.status)),
+                 fmt::format("expected a grpc-status, got HTTP {}", answer.status)};
+  }
+  const auto code = parse_u64(*status);
+  if (!code) {
+    return Error{Errc::kParse,
+                 fmt::format("grpc-status: expected a number, got '{}'",
+                             printable_words(*status, kShownWords))};
+  }
+  if (*code == 0) return grpc_unframe(std::move(answer.body));
+  auto shown = fmt::format("status {}", *code);
+  if (words != nullptr) shown += ": " + printable_words(grpc_unescape(*words), kShownWords);
+  return Error{code_of(*code), shown};
+}
+
 boost::asio::awaitable<Result<std::string>> grpc_call(Http2Client& client,
                                                       std::string path,
                                                       std::string message,
@@ -103,11 +139,12 @@ boost::asio::awaitable<Result<std::string>> grpc_call(Http2Client& client,
   request.path = path;
   request.headers = {{"content-type", "application/grpc"},
                      {"te", "trailers"},
-                     {"grpc-timeout", fmt::format("{}m", timeout.count())}};
+                     {"grpc-timeout", grpc_timeout(timeout)}};
   request.body = grpc_frame(message);
+  request.timeout = timeout;
   auto answer = co_await client.post(std::move(request));
   if (!answer) co_return wrap(path, answer.error());
-  auto out = message_of(*answer);
+  auto out = grpc_message_of(std::move(*answer));
   if (!out) co_return wrap(path, out.error());
   co_return out;
 }

@@ -2,30 +2,11 @@
 
 #include <algorithm>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <fmt/format.h>
-
 #include "net/http2_connection.hpp"
+#include "net/unix_connect.hpp"
 
 namespace koordlet::net {
 namespace asio = boost::asio;
-namespace {
-
-constexpr auto kUseEc = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t kMaxPath = 107;  // sockaddr_un
-
-Error late(const std::string& name) { return {Errc::kBusy, name + ": no answer in time"}; }
-
-Error connect_error(int err, const std::string& name) {
-  auto error = errno_error(err, name, "connect");
-  if (err == ECONNREFUSED) error = {Errc::kBusy, name + ": nobody listens there"};
-  return error;
-}
-
-}  // namespace
 
 const std::string* find_header(const Http2Headers& headers, std::string_view name) {
   const auto at =
@@ -33,52 +14,56 @@ const std::string* find_header(const Http2Headers& headers, std::string_view nam
   return at == headers.end() ? nullptr : &at->second;
 }
 
-class Http2Client::Connection : public Http2Connection {
- public:
-  using Http2Connection::Http2Connection;
+struct Http2Client::State {
+  asio::any_io_executor ex;
+  Options options;
+  std::shared_ptr<Http2Connection> current = {};
+  std::vector<std::weak_ptr<Http2Connection>> all = {};  ///< those that drain too
+  std::uint64_t connections = 0;
+  bool ended = false;
+
+  Error why_ended() const { return {Errc::kIo, options.socket + ": the client ended"}; }
+
+  Result<std::shared_ptr<Http2Connection>> connected() {
+    if (ended) return why_ended();
+    if (current && current->is_usable()) return current;
+    auto socket = connect_unix(ex, options.socket);
+    if (!socket) return socket.error();
+    auto made =
+        std::make_shared<Http2Connection>(std::move(*socket), options.socket, options.max_body);
+    if (const auto started = made->start(); !started) return started.error();
+    std::erase_if(all, [](const auto& weak) { return weak.expired(); });
+    all.push_back(made);
+    current = made;
+    ++connections;
+    return made;
+  }
 };
 
 Http2Client::Http2Client(asio::any_io_executor ex, Options options)
-    : ex_{std::move(ex)}, options_{std::move(options)} {}
+    : state_{std::make_shared<State>(State{std::move(ex), std::move(options)})} {}
 
 Http2Client::~Http2Client() {
-  if (connection_) connection_->close({Errc::kIo, options_.socket + ": the client ended"});
+  state_->ended = true;
+  for (const auto& weak : state_->all)
+    if (const auto connection = weak.lock()) connection->close(state_->why_ended());
 }
 
-std::uint64_t Http2Client::connections() const { return connections_; }
-
-asio::awaitable<Result<std::shared_ptr<Http2Client::Connection>>> Http2Client::connected(
-    std::chrono::steady_clock::time_point deadline) {
-  using Answer = Result<std::shared_ptr<Connection>>;
-  if (connection_ && connection_->is_usable()) co_return Answer{connection_};
-  if (options_.socket.empty() || options_.socket.size() > kMaxPath) {
-    co_return Answer{Error{
-        Errc::kRange,
-        fmt::format("socket '{}': expected a path of 1 to {} bytes", options_.socket, kMaxPath)}};
-  }
-  // A unix socket connects at once or not at all.
-  asio::local::stream_protocol::socket socket{ex_};
-  boost::system::error_code ec;
-  socket.open(asio::local::stream_protocol{}, ec);
-  if (!ec) socket.non_blocking(true, ec);
-  if (!ec) socket.connect(asio::local::stream_protocol::endpoint{options_.socket}, ec);
-  if (ec) co_return Answer{connect_error(ec.value(), options_.socket)};
-  if (std::chrono::steady_clock::now() >= deadline) co_return Answer{late(options_.socket)};
-  // One that drains finishes its calls: their coroutines hold it.
-  connection_ = std::make_shared<Connection>(std::move(socket), options_.socket, options_.max_body);
-  ++connections_;
-  if (const auto started = connection_->start(); !started) co_return Answer{started.error()};
-  co_return Answer{connection_};
-}
+std::uint64_t Http2Client::connections() const { return state_->connections; }
 
 asio::awaitable<Result<Http2Answer>> Http2Client::post(Http2Request request) {
-  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
-  for (int attempt = 0;; ++attempt) {
-    auto connection = co_await connected(deadline);
+  return exchange(state_, std::move(request));
+}
+
+asio::awaitable<Result<Http2Answer>> Http2Client::exchange(std::shared_ptr<State> state,
+                                                           Http2Request request) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + request.timeout.value_or(state->options.timeout);
+  for (bool again = false;; again = true) {
+    const auto connection = state->connected();
     if (!connection) co_return connection.error();
-    auto held = *connection;
-    auto outcome = co_await held->post(request, deadline);
-    if (outcome.answer || !outcome.may_repeat || attempt > 0) co_return std::move(outcome.answer);
+    auto outcome = co_await (*connection)->post(request, deadline);
+    if (outcome.answer || !outcome.may_repeat || again) co_return std::move(outcome.answer);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,9 +19,10 @@ namespace koordlet::net {
 using Http2Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Http2Request {
-  std::string path;  ///< ":path"
-  Http2Headers headers;
-  std::string body;
+  std::string path = {};  ///< ":path"
+  Http2Headers headers = {};
+  std::string body = {};
+  std::optional<std::chrono::milliseconds> timeout = {};  ///< nullopt: the client's
 };
 
 /// The whole answer, its trailers included.
@@ -34,36 +36,35 @@ struct Http2Answer {
 const std::string* find_header(const Http2Headers& headers, std::string_view name);
 
 /// POST over HTTP/2 without TLS to a unix socket, by nghttp2. One connection, made with the first
-/// call and anew after it broke or the peer said GOAWAY; calls overlap on it. Loop thread.
+/// call and anew after it broke, the peer said GOAWAY, or took no request within a call's time;
+/// calls overlap on it. Loop thread.
 class Http2Client {
  public:
   struct Options {
     std::string socket;  ///< absolute path, at most 107 bytes
     std::chrono::milliseconds timeout{2'000};
-    std::size_t max_body = 16u << 20;
+    std::size_t max_body = 16u << 20;  ///< of an answer
   };
   Http2Client(boost::asio::any_io_executor ex, Options options);
-  /// Calls that run end with kIo.
+  /// Calls that run end with kIo; they need nothing of the client any more.
   ~Http2Client();
   Http2Client(const Http2Client&) = delete;
   Http2Client& operator=(const Http2Client&) = delete;
 
   /// kNotFound: no socket; kDenied; kBusy: nobody listens, the peer closed or reset the stream, or
-  /// no answer in time (the stream is reset); kRange: a body above max_body; kParse: the peer does
-  /// not speak HTTP/2. A call that meets a dead connection before anything of its answer came is
-  /// sent once more on a new one.
+  /// no answer in time (the stream is reset); kRange: a body above max_body, or more than 64 KiB of
+  /// headers (the stream is reset, the connection stays); kParse: the peer broke HTTP/2; kIo:
+  /// "cancelled", after a cancel of the calling coroutine (the stream is reset). A call that meets
+  /// a dead connection, or is refused unprocessed, before anything of its answer came is sent once
+  /// more, on a new connection where need be.
   boost::asio::awaitable<Result<Http2Answer>> post(Http2Request request);
   std::uint64_t connections() const;  ///< made so far
 
  private:
-  class Connection;
-  boost::asio::awaitable<Result<std::shared_ptr<Connection>>> connected(
-      std::chrono::steady_clock::time_point deadline);
-
-  boost::asio::any_io_executor ex_;
-  Options options_;
-  std::shared_ptr<Connection> connection_;
-  std::uint64_t connections_ = 0;
+  struct State;
+  static boost::asio::awaitable<Result<Http2Answer>> exchange(std::shared_ptr<State> state,
+                                                              Http2Request request);
+  std::shared_ptr<State> state_;  ///< calls that run hold it too
 };
 
 }  // namespace koordlet::net

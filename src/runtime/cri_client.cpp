@@ -1,5 +1,8 @@
 #include "runtime/cri_client.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include "cri.pb.h"
@@ -9,9 +12,12 @@
 
 namespace koordlet::runtime {
 namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using Stats = Result<std::vector<ContainerStats>>;
 namespace {
 
 constexpr const char* kApis[] = {"v1", "v1alpha2"};  // newest first
+constexpr std::size_t kEntriesAtOnce = 100;          // of a list, between two turns of the loop
 
 std::string path_of(std::string_view api, std::string_view method) {
   return fmt::format("/runtime.{}.RuntimeService/{}", api, method);
@@ -19,77 +25,118 @@ std::string path_of(std::string_view api, std::string_view method) {
 
 }  // namespace
 
+/// Each call holds it: it may outlive the CriClient until it ends.
 struct CriClient::Impl {
+  using Deadline = std::chrono::steady_clock::time_point;
+  asio::any_io_executor ex;
   Options options;
-  net::Http2Client http;
-  std::optional<Version> version;
-  std::uint64_t version_of = 0;  ///< the connection that `version` was asked on
+  std::optional<net::Http2Client> http;  ///< nullopt: the CriClient is gone
+  std::optional<Version> known = {};
+  std::uint64_t known_of = 0;  ///< the connection that `known` was asked on
 
-  Impl(asio::any_io_executor ex, Options o)
-      : options{o}, http{std::move(ex), {o.socket, o.timeout, o.max_message_bytes}} {}
-
-  asio::awaitable<Result<std::string>> call(std::string path, std::string message) {
-    auto answer = co_await net::grpc_call(http, path, std::move(message), options.timeout);
-    if (!answer) co_return wrap(options.socket, answer.error());
-    co_return answer;
+  Impl(asio::any_io_executor e, Options o) : ex{e}, options{std::move(o)} {
+    http.emplace(
+        e,
+        net::Http2Client::Options{
+            options.socket, options.timeout, options.max_message_bytes + net::kGrpcPrefix});
   }
+  Deadline deadline() const { return std::chrono::steady_clock::now() + options.timeout; }
+  bool is_known() const { return known && http && known_of == http->connections(); }
 
-  asio::awaitable<Result<Version>> ask_version() {
-    Result<Version> out = Error{Errc::kNotSupported, options.socket + ": no known CRI version"};
-    for (const auto* api : kApis) {
-      cri::VersionRequest request;
-      request.set_version(api);
-      const auto answer = co_await call(path_of(api, "Version"), request.SerializeAsString());
-      if (!answer) {
-        if (answer.error().code == Errc::kNotSupported) continue;
-        out = answer.error();
-        co_return out;
-      }
-      cri::VersionResponse response;
-      if (!response.ParseFromString(*answer)) {
-        out = Error{Errc::kParse, options.socket + ": expected a message VersionResponse"};
-        co_return out;
-      }
-      version = Version{api, response.runtime_name(), response.runtime_version()};
-      version_of = http.connections();
-      out = *version;
-      co_return out;
-    }
-    co_return out;
-  }
-
-  asio::awaitable<Result<std::string>> ask(std::string method) {
-    // A runtime that was restarted may be another one.
-    if (!version || version_of != http.connections()) {
-      const auto asked = co_await ask_version();
-      if (!asked) co_return asked.error();
-    }
-    auto answer = co_await call(path_of(version->api, method), {});
-    if (version_of != http.connections()) version.reset();
-    co_return answer;
-  }
+  asio::awaitable<Result<std::string>> call(std::string path, std::string message, Deadline until);
+  asio::awaitable<Result<Version>> ask_version(Deadline until);
+  asio::awaitable<Result<std::string>> ask(std::string method);
+  static asio::awaitable<Result<Version>> version(std::shared_ptr<Impl> self);
+  static asio::awaitable<Stats> list(std::shared_ptr<Impl> self,
+                                     std::string method,
+                                     StatsList::Kind kind);
 };
 
-CriClient::CriClient(asio::any_io_executor ex, Options options)
-    : impl_{std::make_unique<Impl>(std::move(ex), std::move(options))} {}
-CriClient::~CriClient() = default;
-
-asio::awaitable<Result<CriClient::Version>> CriClient::version() { return impl_->ask_version(); }
-
-asio::awaitable<Result<std::vector<ContainerStats>>> CriClient::list_container_stats() {
-  const auto answer = co_await impl_->ask("ListContainerStats");
-  if (!answer) co_return answer.error();
-  auto stats = parse_container_stats(*answer);
-  if (!stats) co_return wrap(impl_->options.socket, stats.error());
-  co_return stats;
+asio::awaitable<Result<std::string>> CriClient::Impl::call(std::string path,
+                                                           std::string message,
+                                                           Deadline until) {
+  if (!http) co_return Error{Errc::kIo, options.socket + ": the client ended"};
+  const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+  if (left <= milliseconds{0})
+    co_return Error{Errc::kBusy, fmt::format("{}: {}: no answer in time", options.socket, path)};
+  auto answer = co_await net::grpc_call(*http, path, std::move(message), left);
+  if (!answer) co_return wrap(options.socket, answer.error());
+  co_return answer;
 }
 
-asio::awaitable<Result<std::vector<ContainerStats>>> CriClient::list_pod_sandbox_stats() {
-  const auto answer = co_await impl_->ask("ListPodSandboxStats");
+asio::awaitable<Result<CriClient::Version>> CriClient::Impl::ask_version(Deadline until) {
+  Result<Version> out = Error{Errc::kNotSupported, options.socket + ": no known CRI version"};
+  for (const auto* api : kApis) {
+    cri::VersionRequest request;
+    request.set_version(api);
+    const auto answer = co_await call(path_of(api, "Version"), request.SerializeAsString(), until);
+    if (!answer && answer.error().code == Errc::kNotSupported) continue;
+    if (!answer) {
+      out = answer.error();
+      co_return out;
+    }
+    cri::VersionResponse response;
+    if (!response.ParseFromString(*answer)) {
+      out = Error{Errc::kParse, options.socket + ": expected a message VersionResponse"};
+      co_return out;
+    }
+    known = Version{api, response.runtime_name(), response.runtime_version()};
+    known_of = http ? http->connections() : 0;
+    out = *known;
+    co_return out;
+  }
+  co_return out;
+}
+
+asio::awaitable<Result<std::string>> CriClient::Impl::ask(std::string method) {
+  const auto until = deadline();
+  for (bool again = false;; again = true) {
+    // A runtime that was restarted may be another one.
+    if (!is_known()) {
+      const auto asked = co_await ask_version(until);
+      if (!asked) co_return asked.error();
+    }
+    auto answer = co_await call(path_of(known->api, method), {}, until);
+    // The connection may have been made anew under the call, to one that does not know that API.
+    const bool moved = !answer && answer.error().code == Errc::kNotSupported && !is_known();
+    if (!moved || again) co_return answer;
+  }
+}
+
+asio::awaitable<Result<CriClient::Version>> CriClient::Impl::version(std::shared_ptr<Impl> self) {
+  co_return co_await self->ask_version(self->deadline());
+}
+
+asio::awaitable<Stats> CriClient::Impl::list(std::shared_ptr<Impl> self,
+                                             std::string method,
+                                             StatsList::Kind kind) {
+  auto answer = co_await self->ask(method);
   if (!answer) co_return answer.error();
-  auto stats = parse_pod_sandbox_stats(*answer);
-  if (!stats) co_return wrap(impl_->options.socket, stats.error());
-  co_return stats;
+  StatsList list{kind, std::move(*answer)};
+  std::vector<ContainerStats> out;
+  for (;;) {
+    const auto more = list.take(kEntriesAtOnce, out);
+    if (!more) co_return wrap(self->options.socket, more.error());
+    if (!*more) co_return out;
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none)
+      co_return Error{Errc::kIo, self->options.socket + ": cancelled"};
+    co_await asio::post(self->ex, asio::use_awaitable);
+  }
+}
+
+CriClient::CriClient(asio::any_io_executor ex, Options options)
+    : impl_{std::make_shared<Impl>(std::move(ex), std::move(options))} {}
+CriClient::~CriClient() { impl_->http.reset(); }
+
+asio::awaitable<Result<CriClient::Version>> CriClient::version() { return Impl::version(impl_); }
+
+asio::awaitable<Stats> CriClient::list_container_stats() {
+  return Impl::list(impl_, "ListContainerStats", StatsList::Kind::kContainers);
+}
+
+asio::awaitable<Stats> CriClient::list_pod_sandbox_stats() {
+  return Impl::list(impl_, "ListPodSandboxStats", StatsList::Kind::kPodSandboxes);
 }
 
 }  // namespace koordlet::runtime

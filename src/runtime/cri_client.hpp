@@ -15,12 +15,12 @@ namespace koordlet::runtime {
 
 /// The CRI runtime on its unix socket: gRPC over HTTP/2, runtime.v1, else runtime.v1alpha2 when the
 /// server does not know v1 (asked once a connection). One connection, made anew after it broke.
-/// Loop thread; calls may overlap.
+/// Loop thread; calls may overlap, and end with kIo when the client goes or they are cancelled.
 class CriClient {
  public:
   struct Options {
     std::string socket;                        ///< absolute path: "/run/containerd/containerd.sock"
-    std::chrono::milliseconds timeout{2'000};  ///< of one call, connecting included
+    std::chrono::milliseconds timeout{2'000};  ///< of one call, all that it asks included
     std::size_t max_message_bytes = 16u << 20;  ///< a larger answer is kRange
   };
   CriClient(boost::asio::any_io_executor ex, Options options);
@@ -32,14 +32,14 @@ class CriClient {
   };
   /// kNotFound: no socket; kDenied; kBusy: nobody listens, or no answer within the timeout;
   /// kNotSupported: no known API version, or gRPC UNIMPLEMENTED; kParse: damaged frames or
-  /// messages. The context names socket and method.
+  /// messages; kRange: an answer above max_message_bytes. The context names socket and method.
   boost::asio::awaitable<Result<Version>> version();
   boost::asio::awaitable<Result<std::vector<ContainerStats>>> list_container_stats();
   boost::asio::awaitable<Result<std::vector<ContainerStats>>> list_pod_sandbox_stats();
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  ///< calls that run hold it too
 };
 
 }  // namespace koordlet::runtime
