@@ -53,9 +53,11 @@ Result<std::unique_ptr<KoordletProcess>> KoordletProcess::make(const Options& op
   std::ofstream{config} << fmt::format(
       "[states]\nfolder = \"{0}/manifests\"\n[store]\nfolder = \"{0}/state\"\n[status]\nsocket = "
       "\"{0}/koordlet.sock\"\n"
-      "[collect]\ninterval = \"10s\"\n[executor]\ndry_run = {1}\n",
+      "[collect]\ninterval = \"10s\"\n[executor]\ndry_run = {1}\n"
+      "[interference]\nls_interval = \"{2}s\"\n",
       out->folder_.string(),
-      options.dry_run);
+      options.dry_run,
+      options.window_s);
   out->daemon_.emplace(DaemonProcess::Files{
       options.koordlet, config.string(), out->socket(), (out->folder_ / "koordlet.log").string()});
   return out;

@@ -41,9 +41,14 @@ std::optional<Options> parse_options(int argc, char** argv, int& code) {
       "be-shares",
       po::value(&o.be_shares)->default_value(0),
       "weight of the BE class before koordlet; 0: kernel default")(
-      "systemd-names",
-      po::bool_switch(&o.systemd_names),
-      "name the tree as the systemd driver does")(
+      "interference",
+      po::bool_switch(&o.interference),
+      "three phases: the LS pod's interference degree alone, beside BE, beside capped BE")(
+      "window",
+      po::value(&o.window_s)->default_value(o.window_s),
+      "seconds of an interference window")("systemd-names",
+                                           po::bool_switch(&o.systemd_names),
+                                           "name the tree as the systemd driver does")(
       "dry-run", po::bool_switch(&o.dry_run), "koordlet computes and shows, and writes nothing")(
       "keep-log", po::bool_switch(&o.keep_log), "print koordlet's log at the end");
   try {
@@ -63,10 +68,10 @@ std::optional<Options> parse_options(int argc, char** argv, int& code) {
   const auto share = [](int v) { return v >= 0 && v <= 1000; };
   if (!share(o.ls_low_permille) || !share(o.ls_high_permille) || !share(o.be_permille) ||
       o.duration_s < 0 || o.node_cpu_milli < 0 || o.period_us < 100 || o.step_s < 4 ||
-      o.warmup_s < 0 || o.be_shares < 0) {
+      o.warmup_s < 0 || o.be_shares < 0 || o.window_s < 2 || o.window_s > 60) {
     std::fprintf(stderr,
                  "koordlet-demo: loads are 0..1000 permille, times 0 or more, --step 4 or more, "
-                 "--period-us 100 or more\n");
+                 "--period-us 100 or more, --window 2 to 60\n");
     code = 2;
     return std::nullopt;
   }

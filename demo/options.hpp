@@ -20,6 +20,8 @@ struct Options {
   int step_s = 15;       ///< seconds between two steps of the LS load
   int warmup_s = 6;      ///< each of the two phases without koordlet; 0 leaves them out
   int be_shares = 0;     ///< weight of the best-effort class at the start; 0: the kernel's default
+  int window_s = 5;      ///< of interference
+  bool interference = false;  ///< the three phases of the interference degree, and nothing else
   bool systemd_names = false;
   bool dry_run = false;
   bool keep_log = false;

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include "app/text_table.hpp"
+#include "kernel/cgroup_iterator.hpp"
 #include "kernel/host.hpp"
+#include "kernel/perf_group.hpp"
 #include "kernel/probe.hpp"
+#include "kernel/sched_latency.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -139,9 +142,39 @@ Check check_btf(const kernel::HostRoots& roots) {
                    "use a kernel with CONFIG_DEBUG_INFO_BTF; plain file reading is used meanwhile");
 }
 
-Check check_perf() {
-  const auto perf = kernel::probe_perf_counters();
-  if (perf) return yes("perf counters", "cycles");
+/// By loading it: BTF alone does not say whether this kernel takes the programs.
+Check check_run_queue(CgroupVersion version) {
+  const std::string name = "bpf run-queue latency";
+  const auto probe = kernel::SchedLatency::open(version);
+  if (probe) return yes(name, "programs load");
+  return no(name,
+            probe.error().context,
+            "grant CAP_BPF and CAP_PERFMON, or a kernel with BTF; schedstat is read meanwhile");
+}
+
+Check check_iterator(const kernel::HostRoots& roots, CgroupVersion version) {
+  const std::string name = "bpf cgroup iterator";
+  if (version == CgroupVersion::kV1) return not_applicable(name, "cgroup v2 only");
+  const auto iterator = kernel::CgroupIterator::open(roots.cgroup);
+  if (iterator) return yes(name, (*iterator)->variant());
+  return no(name, iterator.error().context, "kernel 6.1 or later; files are read meanwhile");
+}
+
+/// Windows of less than 2 s need CAP_SYS_RESOURCE.
+Check check_psi_triggers(const kernel::HostRoots& roots) {
+  const std::string name = "psi triggers";
+  const auto trigger = kernel::probe_psi_trigger(roots);
+  if (!trigger) {
+    return no(name,
+              trigger.error().context,
+              "grant CAP_SYS_RESOURCE, or boot with psi=1; ticks come each second meanwhile");
+  }
+  return yes(name, fmt::format("windows of {} ms and more", trigger->count()));
+}
+
+Check check_perf(const kernel::HostRoots& roots) {
+  const auto perf = kernel::probe_perf_events(kernel::interference_events(roots));
+  if (perf) return yes("perf counters", "cycles, instructions, cache misses as one group");
   if (perf.error().code == Errc::kNotFound || perf.error().code == Errc::kNotSupported) {
     return not_applicable("perf counters", "this machine has no hardware counters");
   }
@@ -230,8 +263,13 @@ std::vector<Check> examine_host(const Config& config) {
   check_rights(roots, out);
   out.push_back(check_store(config.store.folder));
   out.push_back(check_psi(roots));
+  out.push_back(check_psi_triggers(roots));
   out.push_back(check_btf(roots));
-  out.push_back(check_perf());
+  if (const auto version = kernel::detect_cgroup_version(roots)) {
+    out.push_back(check_run_queue(*version));
+    out.push_back(check_iterator(roots, *version));
+  }
+  out.push_back(check_perf(roots));
   out.push_back(check_resctrl(roots));
   out.push_back(check_descriptors());
   out.push_back(check_inotify(roots));

@@ -5,11 +5,9 @@
 #include <charconv>
 #include <fcntl.h>
 #include <filesystem>
-#include <linux/perf_event.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -131,17 +129,19 @@ Result<void> probe_cgroup_psi(const HostRoots& roots) {
 
 bool has_btf(const HostRoots& roots) { return exists(roots.sys + "/kernel/btf/vmlinux"); }
 
-Result<void> probe_perf_counters() {
-  perf_event_attr attr{};
-  attr.type = PERF_TYPE_HARDWARE;
-  attr.size = sizeof attr;
-  attr.config = PERF_COUNT_HW_CPU_CYCLES;
-  attr.disabled = 1;
-  attr.exclude_kernel = 1;
-  const Fd fd{
-      static_cast<int>(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC))};
-  if (!fd) return errno_error(errno, "perf_event_open", "open a cycles counter");
-  return {};
+Result<std::chrono::milliseconds> probe_psi_trigger(const HostRoots& roots) {
+  const auto path = roots.proc + "/pressure/memory";
+  Error error{};
+  for (const int window_ms : {500, 2000}) {
+    // One trigger a descriptor; the kernel cuts the last byte off, so the NUL goes along.
+    const Fd fd{::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)};
+    if (!fd) return errno_error(errno, path, "open");
+    const auto text = fmt::format("some {} {}", window_ms * 100, window_ms * 1000);
+    if (::write(fd.get(), text.c_str(), text.size() + 1) >= 0)
+      return std::chrono::milliseconds{window_ms};
+    error = errno_error(errno, path, "write trigger '" + text + "'");
+  }
+  return error;
 }
 
 std::string resctrl_mount_point(const HostRoots& roots) { return roots.sys + "/fs/resctrl"; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,11 +36,12 @@ Result<void> probe_psi(const HostRoots& roots);
 /// PSI of cgroups (v2): cpu.pressure at the top.
 Result<void> probe_cgroup_psi(const HostRoots& roots);
 
+/// Shortest window of a PSI trigger that this process may set: 500 ms, or 2 s without
+/// CAP_SYS_RESOURCE. kNotFound: no PSI; kDenied, kInvalid: no trigger at all.
+Result<std::chrono::milliseconds> probe_psi_trigger(const HostRoots& roots);
+
 /// BTF of the kernel, for BPF programs that fit any kernel (CO-RE).
 bool has_btf(const HostRoots& roots);
-/// Opens a cycles counter of this process. kNotFound: no hardware counters (many virtual machines).
-Result<void> probe_perf_counters();
-
 enum class Resctrl { kUnsupported, kNotMounted, kMounted };
 Resctrl probe_resctrl(const HostRoots& roots);
 std::string resctrl_mount_point(const HostRoots& roots);
