@@ -67,12 +67,12 @@ bool take_entry(std::string_view bytes, std::vector<ContainerStats>& out) {
   return true;
 }
 
-/// The next field of a message: its bytes when it is one of `wanted`, none when it is another.
-/// false: no field.
+/// The next field of a message; its bytes when it is one of `wanted`. false: no field.
 bool next_field(io::CodedInputStream& in,
                 std::uint32_t wanted,
-                std::optional<std::string_view>& entry) {
-  entry.reset();
+                std::string_view& entry,
+                bool& is_wanted) {
+  is_wanted = false;
   const auto tag = in.ReadTag();
   std::uint64_t number = 0;
   std::uint32_t size = 0;
@@ -93,7 +93,8 @@ bool next_field(io::CodedInputStream& in,
   if (tag >> 3 == 0 || !in.ReadVarint32(&size)) return false;
   in.GetDirectBufferPointerInline(&data, &left);
   if (size > static_cast<std::uint32_t>(left)) return false;
-  if (tag >> 3 == wanted) entry = std::string_view{static_cast<const char*>(data), size};
+  is_wanted = tag >> 3 == wanted;
+  entry = std::string_view{static_cast<const char*>(data), size};
   return in.Skip(static_cast<int>(size));
 }
 
@@ -109,13 +110,14 @@ Result<bool> StatsList::take(std::size_t most, std::vector<ContainerStats>& out)
   if (left > std::numeric_limits<int>::max()) return damaged;
   io::CodedInputStream in{reinterpret_cast<const std::uint8_t*>(bytes_.data()) + at_,
                           static_cast<int>(left)};
-  std::optional<std::string_view> entry;
+  std::string_view entry;
+  bool is_wanted = false;
   for (std::size_t n = 0; n < most; ++n) {
     if (static_cast<std::size_t>(in.CurrentPosition()) == left) break;
-    if (!next_field(in, kStatsField, entry)) return damaged;
-    if (!entry) continue;
-    const bool ok = containers ? take_entry<cri::ContainerStats>(*entry, out)
-                               : take_entry<cri::PodSandboxStats>(*entry, out);
+    if (!next_field(in, kStatsField, entry, is_wanted)) return damaged;
+    if (!is_wanted) continue;
+    const bool ok = containers ? take_entry<cri::ContainerStats>(entry, out)
+                               : take_entry<cri::PodSandboxStats>(entry, out);
     if (!ok) return damaged;
   }
   at_ += static_cast<std::size_t>(in.CurrentPosition());
