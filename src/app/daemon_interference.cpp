@@ -62,7 +62,7 @@ asio::awaitable<void> Daemon::interference_loop() {
   reactor::TimerFd timer{io_.get_executor(), config_.interference.ls_interval};
   for (;;) {
     const auto started = std::chrono::steady_clock::now();
-    advisor_->sample_slow();
+    co_await advisor_->sample_slow();
     const auto be_used = signals_ ? signals_->be_used : std::nullopt;
     co_await interference_->sample(states_->state(), be_used);
     stages_["interference"] = std::chrono::duration_cast<std::chrono::microseconds>(

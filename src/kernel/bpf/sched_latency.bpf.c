@@ -34,6 +34,8 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  /* Made as cgroups come: all at once would be 1 MB for each possible CPU. */
+  __uint(map_flags, BPF_F_NO_PREALLOC);
   __uint(max_entries, 4096);
   __type(key, __u64);
   __type(value, struct koordlet_latency);

@@ -70,6 +70,7 @@ struct MetricAdvisor::Impl {
   std::optional<MonoTime> cpu_base_at;
   std::map<int, int> numa_of_cpu;
   std::optional<kernel::StorageInfo> storage;
+  unsigned slow_passes = 0;
   /// Memory of all pods in the pass that runs; nullopt: one of them could not be read.
   std::optional<Bytes> pass_memory;
   std::vector<store::MetricSample> samples;

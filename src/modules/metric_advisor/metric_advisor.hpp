@@ -65,8 +65,9 @@ class MetricAdvisor {
 
   /// The runtimes to ask; without it none is. `ex`: the loop.
   void use_runtimes(const boost::asio::any_io_executor& ex);
-  /// Cache, bandwidth, NUMA and cold memory: each 10 s.
-  void sample_slow();
+  /// Cache, bandwidth, NUMA and cold memory: each 10 s; block devices and mounts with every sixth
+  /// call. It yields to the loop between them.
+  boost::asio::awaitable<void> sample_slow();
   /// Best-effort requests and what the class may use at most, once a pass.
   void note_be_root(const BeRoot& root);
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
 #include "kernel/cold_memory.hpp"
@@ -8,6 +10,13 @@
 #include "modules/metric_advisor/impl.hpp"
 
 namespace koordlet {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr unsigned kStorageEach = 6;  // disks do not come and go by the second
+
+}  // namespace
 
 void MetricAdvisor::Impl::read_caches() {
   node_usage.caches.clear();
@@ -101,11 +110,14 @@ void MetricAdvisor::Impl::emit_best_effort(const NodeState& state) {
   if (be_root) emit("node_be", "cpu/real-limit", be_real_limit(*be_root).v);
 }
 
-void MetricAdvisor::sample_slow() {
+asio::awaitable<void> MetricAdvisor::sample_slow() {
   auto& m = *impl_;
   m.read_caches();
+  co_await asio::post(asio::use_awaitable);
   m.read_cold_memory();
   m.read_numa_memory();
+  if (m.slow_passes++ % kStorageEach != 0) co_return;
+  co_await asio::post(asio::use_awaitable);
   m.read_storage_info();
 }
 

@@ -222,17 +222,19 @@ TEST_SUITE("metric_advisor/node_usage") {
     host.tree.write("sys/fs/resctrl/BE/mon_data/mon_L3_00/llc_occupancy", "4096\n");
     mbm(1'000'000'000);
     auto advisor = host.advisor();
-    advisor.sample_slow();
+    boost::asio::io_context loop;
+    const auto sample = [&] { test::run(loop, advisor.sample_slow()); };
+    sample();
     REQUIRE(advisor.node_usage().caches.size() == 1);
     CHECK(advisor.node_usage().caches.front().occupancy_bytes == 4096);
     CHECK_FALSE(advisor.node_usage().caches.front().total_bytes_per_second);
     host.clock.advance(10s);
     mbm(3'500'000'000);
-    advisor.sample_slow();
+    sample();
     CHECK(advisor.node_usage().caches.front().total_bytes_per_second == 250'000'000);
     host.clock.advance(10s);
     mbm(5);
-    advisor.sample_slow();
+    sample();
     CHECK_FALSE(advisor.node_usage().caches.front().total_bytes_per_second);
   }
 }
