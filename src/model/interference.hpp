@@ -27,7 +27,9 @@ struct MicroSample {
   double cycles = 0, instructions = 0;   ///< of the counters' window
 };
 
-/// One window of one latency-sensitive pod. nullopt: no such signal here, which is not zero.
+/// One window of one latency-sensitive pod. nullopt: no such signal here, which is not zero. Values
+/// that no counter can have given (below zero, NaN) are taken for missing, and so is everything in
+/// a window without length.
 struct InterferenceWindow {
   MonoTime at;  ///< end of the window
   std::chrono::nanoseconds length{0};
@@ -38,7 +40,7 @@ struct InterferenceWindow {
   std::optional<std::chrono::nanoseconds> behind_best_effort;  ///< part of `wait`
   std::optional<StallShare> cpu, memory, io;
   std::optional<Permille> throttled;  ///< share of its periods
-  std::vector<MicroSample> micro;     ///< empty: no counters
+  std::vector<MicroSample> micro;     ///< read in this window; empty: none was
   std::optional<MilliCpu> used;       ///< of the pod
   std::optional<MilliCpu> be_used;    ///< of all best-effort pods
   MilliCpu node_capacity;             ///< 0: unknown
@@ -48,10 +50,13 @@ struct InterferenceWindow {
 struct InterferenceDegree {
   std::optional<int> degree;     ///< nullopt: no signal at all
   std::optional<int> be_degree;  ///< the part that best effort causes; nullopt: its use is unknown
-  double cpu = 0, micro = 0, memory = 0, io = 0;            ///< components C, M, P, I, 0..100
-  InterferenceComponent top = InterferenceComponent::kCpu;  ///< the largest one
-  std::vector<std::string> missing;  ///< signals that gave nothing: "run queue", "cpu psi", ...
-  bool micro_confirmed = false;      ///< 3 of the last 5 CPI samples were over 2 sigma
+  double cpu = 0, micro = 0, memory = 0, io = 0;  ///< components C, M, P, I, 0..100
+  /// The one that weighs most in `degree` (P counts 0.8, I 0.6 of its value).
+  InterferenceComponent top = InterferenceComponent::kCpu;
+  /// Signals that gave nothing: "run queue", "cpu psi", "throttling", "cpi" (no usable sample),
+  /// "cpi baseline" (not mature), "llc", "memory psi", "io psi".
+  std::vector<std::string> missing;
+  bool micro_confirmed = false;  ///< 3 of the last 5 CPI samples were over 2 sigma
 };
 
 enum class InterferenceLevel { kNone, kMid, kHigh };
@@ -70,9 +75,9 @@ struct PodInterference {
   std::string uid;
   MonoTime since;  ///< of `interfered` as it is
   bool interfered = false;
-  InterferenceLevel level = InterferenceLevel::kNone;
-  InterferenceWindow window;      ///< the newest one
-  InterferenceDegree degree;      ///< of the newest window
+  InterferenceLevel level = InterferenceLevel::kNone;  ///< of the newest known degree
+  InterferenceWindow window;                           ///< the newest one
+  InterferenceDegree degree;                           ///< of the newest window
   std::optional<double> worst_z;  ///< of its containers' CPI; nullopt: no mature baseline
   std::string culprit_signal;     ///< what culprits were ranked by: "cpi", "run queue", "" none
   std::vector<Culprit> culprits;  ///< best first, suspects only
