@@ -50,6 +50,8 @@ InterferenceWatch::Impl::Impl(Config c,
       micro{micro_config(config), roots, cgroups.version(), counters} {
   if (const auto cpus = kernel::read_topology(roots))
     node_capacity = MilliCpu{static_cast<std::int64_t>(cpus->size()) * 1000};
+  // A reading of the counters stands until the next one.
+  config.rules.micro_hold = config.perf_interval + config.perf_window;
   ceiling = node_capacity.v > 0 ? scale(node_capacity, Permille{1100})
                                 : MilliCpu{std::int64_t{CpuSet::kMaxCpus} * 1000};
   if (const auto model = kernel::read_cpu_model(roots)) cpu_model = model->name;
