@@ -219,6 +219,7 @@ void psi_trigger_to_tick() {
       CPU_ZERO(&one);
       CPU_SET(0, &one);
       ::sched_setaffinity(0, sizeof one, &one);
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 5);  // not the kernel's workers
       while (!stop) {
       }
     });

@@ -40,7 +40,7 @@ constexpr const char* kStatus = R"({
 
 constexpr const char* kPods = R"({"items": [
   {"uid": "u-1", "namespace": "shop", "name": "web", "phase": "Running", "terminating": false,
-   "qos": "LS", "cpu_request_milli": null, "cpu_used_milli": 250, "memory_used_bytes": 1048576,
+   "qos": "LS", "interference_degree": 77, "cpu_request_milli": null, "cpu_used_milli": 250, "memory_used_bytes": 1048576,
    "throttled_permille": 0, "sample_age_ms": 3000, "cpu_cap": null, "cpu_cap_milli": null,
    "cpu_cap_plugin": null},
   {"uid": "u-2", "namespace": "batch", "name": "sort", "phase": "Running", "terminating": true,
@@ -104,13 +104,14 @@ TEST_SUITE("render") {
   }
 
   TEST_CASE("pods as aligned columns") {
-    CHECK(render_pods(parsed(kPods)) ==
-          "POD         QOS  PHASE         CPU  REQUEST  CAP  BY         MEMORY  THROTTLED  SAMPLE  "
-          "UID\n"
-          "shop/web    LS   Running      0.25        -    -  -         1.0 MiB      0.0 %     3 s  "
-          "u-1\n"
-          "batch/sort  BE   Terminating   1.2        4  1.2  pressure  2.0 MiB     12.5 %     3 s  "
-          "u-2\n");
+    CHECK(
+        render_pods(parsed(kPods)) ==
+        "POD         QOS  PHASE         CPU  REQUEST  CAP  BY         MEMORY  THROTTLED  HURT  "
+        "SAMPLE  UID\n"
+        "shop/web    LS   Running      0.25        -    -  -         1.0 MiB      0.0 %    77     "
+        "3 s  u-1\n"
+        "batch/sort  BE   Terminating   1.2        4  1.2  pressure  2.0 MiB     12.5 %     -     "
+        "3 s  u-2\n");
   }
 
   TEST_CASE("no pods, and pods without any field") {
@@ -131,6 +132,21 @@ TEST_SUITE("render") {
     CHECK(has(text, "  a note\n"));
     CHECK(text.find("not limited because") == std::string::npos);
     CHECK(text.find("wanted, not held") == std::string::npos);
+  }
+
+  TEST_CASE("explain of a pod that is hurt: signals, what is missing, whom to blame") {
+    const auto text = render_explain(parsed(R"({"interference": {
+        "degree": 77, "be_degree": 60, "level": "high", "interfered": true, "missing": ["cpi", "llc"],
+        "evidence": {"wait_us": 1500000, "run_us": 9000000, "wait_p95_us": 2500, "wait_p99_us": null,
+                     "behind_best_effort_us": 1200000,
+                     "psi": {"cpu": {"some_percent": 12.5, "full_percent": null}, "memory": null}},
+        "culprit_signal": "run queue",
+        "culprits": [{"pod": "batch/sort", "score": 0.5, "cpu_used_milli": 1500, "windows": 12}]}})"));
+    CHECK(has(text, "interference: degree 77 (high, interfered), 60 of it by best effort\n"));
+    CHECK(has(text, "1500.00 ms waited in 9000.00 ms, p95 2.50 ms, p99 -; 1200.00 ms behind"));
+    CHECK(has(text, "no signal  cpi, llc\n"));
+    CHECK(has(text, "to blame, by run queue:\n"));
+    CHECK(has(text, "batch/sort   0.50"));
   }
 
   TEST_CASE("explain of a pod without caps says why, and of nothing shows dashes") {
