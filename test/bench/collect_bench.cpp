@@ -231,13 +231,16 @@ void psi_trigger_to_tick() {
   }};
   asio::co_spawn(
       loop,
-      [](reactor::PsiTrigger& events,
+      [](asio::io_context& io,
+         reactor::PsiTrigger& events,
          std::vector<BenchClock::time_point>& out) -> asio::awaitable<void> {
         while (out.size() < kEvents) {
-          if (!co_await events.wait()) co_return;
+          const auto event = co_await events.wait();
+          if (!event) break;
           out.push_back(BenchClock::now());
         }
-      }(*opened, ticked),
+        io.stop();  // the trigger's own wait is always armed
+      }(loop, *opened, ticked),
       asio::detached);
   loop.run();
   watcher.join();
