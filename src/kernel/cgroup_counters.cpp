@@ -7,8 +7,9 @@
 
 #include "base/parse.hpp"
 #include "kernel/cgroup_names.hpp"
-#include "kernel/file_cache.hpp"
 #include "kernel/flat_keyed.hpp"
+#include "kernel/group_files.hpp"
+#include "kernel/lines.hpp"
 #include "kernel/numa.hpp"
 
 namespace koordlet::kernel {
@@ -16,7 +17,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-enum Slot : std::uint32_t {
+enum Slot : std::size_t {
   kCpuUsage,
   kCpuStat,
   kMemoryStat,
@@ -29,6 +30,7 @@ enum Slot : std::uint32_t {
   kNumaStat,
   kSlots
 };
+static_assert(kSlots <= GroupFiles::kMaxSlots);
 
 FileName name_of(Slot slot) {
   switch (slot) {
@@ -61,31 +63,9 @@ FileName name_of(Slot slot) {
 /// A cgroup that did no IO has an empty file.
 bool may_be_empty(Slot slot) { return slot == kIoStat || slot == kIoServiced; }
 
-/// Where the kernel has no such file, looking for it in every cgroup would cost an open each: after
-/// 16 living cgroups in a row lacked it, only each 64th question is asked (a controller may come).
-class Absence {
- public:
-  const Error* known(Slot slot) {
-    auto& file = files_[slot];
-    if (file.lacking < kSure) return nullptr;
-    return ++file.asked % kAskAgain == 0 ? nullptr : &file.error;
-  }
-  void note(Slot slot, const Error& error) {
-    if (error.code != Errc::kNotSupported) return;
-    auto& file = files_[slot];
-    file.error = error;
-    if (file.lacking < kSure) ++file.lacking;
-  }
-  void found(Slot slot) { files_[slot].lacking = 0; }
-
- private:
-  static constexpr unsigned kSure = 16, kAskAgain = 64;
-  struct File {
-    Error error{};
-    unsigned lacking = 0, asked = 0;
-  };
-  File files_[kSlots];
-};
+/// Whole kernels lack these, or a cgroup whose controller is off: what is not there is remembered.
+/// The others are asked for each time: a cgroup that is being made may get them in a moment.
+bool may_be_absent(Slot slot) { return slot >= kCpuPressure; }
 
 /// `value` units of `unit` ns each.
 Result<nanoseconds> to_time(std::uint64_t value, std::int64_t unit) {
@@ -103,6 +83,7 @@ Result<Bytes> to_bytes(std::uint64_t value) {
 }
 
 Result<std::uint64_t> whole_number(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   auto n = parse_u64(trim(text));
   if (!n) return Error{Errc::kParse, n.error().context};
   return n;
@@ -166,51 +147,40 @@ Result<MemoryStat> parse_memory(CgroupVersion version, std::string_view text) {
 struct CgroupCounters::Impl {
   HostRoots roots;
   CgroupVersion version;
-  FileCache cache;
-  Absence absent{};
+  GroupFiles files;
+  std::string io_bytes{};  ///< v1: the first of two files, while the second is read
 
   std::string file(const CgroupPath& path, Slot slot) const {
     return cgroup_file(roots, version, name_of(slot), path);
+  }
+  GroupFiles::Kind kind(Slot slot) const {
+    // On v2 usage and throttling stand in one file: one descriptor for both.
+    const auto kept = version == CgroupVersion::kV2 && slot == kCpuUsage ? kCpuStat : slot;
+    return {kept, may_be_empty(slot), may_be_absent(slot)};
   }
 
   template <class Parse>
   auto read(const CgroupPath& path, Slot slot, Parse&& parse)
       -> decltype(parse(std::string_view{})) {
-    // On v2 usage and throttling stand in one file: one descriptor for both.
-    const auto kept = version == CgroupVersion::kV2 && slot == kCpuUsage ? kCpuStat : slot;
-    const auto text = cache.read(
-        path, kept, [&] { return file(path, slot); }, may_be_empty(slot));
-    if (!text) {
-      return explain_missing(text.error(), roots, version, name_of(slot).controller, path);
-    }
+    const auto text = files.read(
+        path,
+        kind(slot),
+        [&] { return file(path, slot); },
+        [&](Error error) {
+          return explain_missing(std::move(error), roots, version, name_of(slot).controller, path);
+        });
+    if (!text) return text.error();
     auto value = parse(*text);
     if (!value) return wrap(file(path, slot), value.error());
     return value;
   }
-  template <class Parse>
-  auto read_optional(const CgroupPath& path, Slot slot, Parse&& parse)
-      -> decltype(parse(std::string_view{}));
 };
-
-/// For files that whole kernels lack.
-template <class Parse>
-auto CgroupCounters::Impl::read_optional(const CgroupPath& path, Slot slot, Parse&& parse)
-    -> decltype(parse(std::string_view{})) {
-  if (const auto* known = absent.known(slot)) return *known;
-  auto value = read(path, slot, parse);
-  if (value) {
-    absent.found(slot);
-  } else {
-    absent.note(slot, value.error());
-  }
-  return value;
-}
 
 CgroupCounters::CgroupCounters(HostRoots roots,
                                CgroupVersion version,
                                std::size_t descriptor_budget)
-    : impl_{std::make_unique<Impl>(Impl{std::move(roots), version, FileCache{descriptor_budget}})} {
-}
+    : impl_{
+          std::make_unique<Impl>(Impl{std::move(roots), version, GroupFiles{descriptor_budget}})} {}
 CgroupCounters::~CgroupCounters() = default;
 
 Result<CpuCounters> CgroupCounters::cpu(const CgroupPath& path) {
@@ -251,32 +221,32 @@ Result<Psi> CgroupCounters::pressure(const CgroupPath& path, std::string_view re
         Errc::kRange,
         fmt::format("pressure: expected cpu, memory or io, got '{}'", resource.substr(0, 40))};
   }
-  return impl_->read_optional(path, slot, parse_psi);
+  return impl_->read(path, slot, parse_psi);
 }
 
 Result<std::vector<IoCounters>> CgroupCounters::io(const CgroupPath& path) {
-  if (impl_->version == CgroupVersion::kV2)
-    return impl_->read_optional(path, kIoStat, parse_io_stat);
+  if (impl_->version == CgroupVersion::kV2) return impl_->read(path, kIoStat, parse_io_stat);
   // Two files: the text of the first must be taken over before the second is read.
-  const auto bytes = impl_->read_optional(
-      path, kIoStat, [](std::string_view text) { return Result<std::string>{std::string{text}}; });
-  if (!bytes) return bytes.error();
-  return impl_->read_optional(
-      path, kIoServiced, [&](std::string_view serviced) { return parse_blkio(*bytes, serviced); });
+  auto& bytes = impl_->io_bytes;
+  const auto first = impl_->read(path, kIoStat, [&](std::string_view text) -> Result<bool> {
+    bytes.assign(text);
+    return true;
+  });
+  if (!first) return first.error();
+  return impl_->read(
+      path, kIoServiced, [&](std::string_view serviced) { return parse_blkio(bytes, serviced); });
 }
 
 Result<std::map<int, Bytes>> CgroupCounters::numa(const CgroupPath& path) {
   if (impl_->version == CgroupVersion::kV2)
-    return impl_->read_optional(path, kNumaStat, parse_cgroup_numa_v2);
+    return impl_->read(path, kNumaStat, parse_cgroup_numa_v2);
   static const std::int64_t page = ::sysconf(_SC_PAGESIZE);
-  return impl_->read_optional(
+  return impl_->read(
       path, kNumaStat, [](std::string_view text) { return parse_cgroup_numa_v1(text, page); });
 }
 
-void CgroupCounters::forget(const CgroupPath& path) {
-  for (std::uint32_t slot = 0; slot < kSlots; ++slot) impl_->cache.forget(path, slot);
-}
+void CgroupCounters::forget(const CgroupPath& path) { impl_->files.forget(path); }
 
-std::size_t CgroupCounters::open_files() const { return impl_->cache.open_files(); }
+std::size_t CgroupCounters::open_files() const { return impl_->files.open_files(); }
 
 }  // namespace koordlet::kernel

@@ -32,8 +32,11 @@ struct MemoryStat {
 };
 
 /// Reads counters through kept-open descriptors. One LRU budget for all; a file that went away is
-/// dropped and gives kGone or kNotFound. Never reads memory.stat of the root cgroup
-/// (kNotSupported). One thread at a time.
+/// dropped and gives kGone or kNotFound; content that is cut is kParse. Never reads memory.stat of
+/// the root cgroup (kNotSupported). Cheapest when the files of one cgroup are asked for one after
+/// the other. Where a living cgroup lacks a file of pressure, io or numa, the next 4 to 64
+/// questions for it are answered with kNotSupported from memory (GroupFiles::Kind). One
+/// thread at a time.
 class CgroupCounters {
  public:
   CgroupCounters(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget = 12'000);

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::size_t kFirstBuffer = 64 * 1024;
 constexpr std::size_t kMaxKept = 16 * 1024 * 1024;
-/// A file of many records comes in pieces of just under a page; one that is shorter than this has
-/// come whole.
-constexpr std::size_t kSurelyWhole = 2048;
+/// A file of many records comes in pieces of a page less at most one record; none of the files read
+/// here has a record of 1 KiB, so a reading that is shorter than this has come whole and needs no
+/// second call to see the end.
+constexpr std::size_t kSurelyWhole = 3072;
 
 /// Outside text in a message is cut: it may be a whole damaged file.
 std::string shown(std::string_view value) {
@@ -118,35 +119,54 @@ Result<void> write_file(const std::string& path, std::string_view value) {
   return {};
 }
 
-Result<KeptFile> KeptFile::open(const std::string& path, bool may_be_empty) {
+Result<KeptFd> KeptFd::open(const std::string& path, bool may_be_empty) {
   auto fd = open_fd(path, O_RDONLY);
   if (!fd) return fd.error();
   const bool plain = !is_kernel_file(fd->get());
-  return KeptFile{std::move(*fd), path, plain, may_be_empty};
+  return KeptFd{std::move(*fd), plain, may_be_empty};
 }
 
-Result<std::string_view> KeptFile::read() {
+KeptFd::Reading KeptFd::read_whole() const {
   if (plain_) {
     struct stat st {};
-    if (::fstat(fd_.get(), &st) != 0) return errno_error(errno, path_, "stat");
-    if (st.st_nlink == 0) return Error{Errc::kGone, fmt::format("{}: removed", path_)};
+    if (::fstat(fd_.get(), &st) != 0) return {{}, End::kErrno, errno, "stat"};
+    if (st.st_nlink == 0) return {{}, End::kUnlinked};
   }
   auto& buffer = read_buffer();
   std::size_t used = 0;
   for (;;) {
     const auto n = pread_again(fd_.get(), buffer.data() + used, buffer.size() - used, used);
-    if (n < 0) return errno_error(errno, path_, "read");
+    if (n < 0) return {{}, End::kErrno, errno};
     used += static_cast<std::size_t>(n);
     if (n == 0 || used < kSurelyWhole) break;
     if (used < buffer.size()) continue;
-    if (buffer.size() >= kMaxKept) {
-      return Error{Errc::kRange, fmt::format("{}: expected at most {} bytes", path_, kMaxKept)};
-    }
+    if (buffer.size() >= kMaxKept) return {{}, End::kTooLong};
     buffer.resize(buffer.size() * 2);
     used = 0;  // from the start again: one reading, not two halves of different moments
   }
-  if (used == 0 && !may_be_empty_) return Error{Errc::kGone, fmt::format("{}: no content", path_)};
-  return std::string_view{buffer}.substr(0, used);
+  if (used == 0 && !may_be_empty_) return {{}, End::kEmpty};
+  return {std::string_view{buffer}.substr(0, used)};
+}
+
+Error KeptFd::explain(const Reading& got, const std::string& path) {
+  switch (got.end) {
+    case End::kErrno:
+      return errno_error(got.err, path, got.action);
+    case End::kUnlinked:
+      return {Errc::kGone, fmt::format("{}: removed", path)};
+    case End::kTooLong:
+      return {Errc::kRange, fmt::format("{}: expected at most {} bytes", path, kMaxKept)};
+    case End::kEmpty:
+    case End::kText:
+      break;
+  }
+  return {Errc::kGone, fmt::format("{}: no content", path)};
+}
+
+Result<KeptFile> KeptFile::open(const std::string& path, bool may_be_empty) {
+  auto fd = KeptFd::open(path, may_be_empty);
+  if (!fd) return fd.error();
+  return KeptFile{std::move(*fd), path};
 }
 
 }  // namespace koordlet::kernel

@@ -37,24 +37,58 @@ Result<std::string> read_file(const std::string& path, std::size_t max = 1 << 20
 Result<void> write_file(const std::string& path, std::string_view value);
 
 /// A descriptor kept open and read from offset 0 each time: 2 us instead of 20 (kernfs makes the
-/// content anew at 0). For files that always hold something: values and counters.
-class KeptFile {
+/// content anew at 0). Keeps no path: for owners of thousands, who know it otherwise.
+class KeptFd {
  public:
   /// `may_be_empty`: no byte at all is a content (io.stat of a cgroup that did no IO).
+  static Result<KeptFd> open(const std::string& path, bool may_be_empty = false);
+  KeptFd() = default;  ///< holds nothing; must not be read
+
+  /// The whole file: it is read to its end, and one that is longer than the buffer (64 KiB at
+  /// first, then doubled and kept) is read again from the start, never joined from two moments;
+  /// over 16 MiB is kRange. Three things are kGone, for the caller to drop: ENODEV (cgroup
+  /// removed), no byte at all (unless it may be empty), and a plain file that was unlinked.
+  /// `path()` is called for an error only. The view is valid until the next read on this thread.
+  template <class Path>
+  Result<std::string_view> read(Path&& path) const {
+    const auto got = read_whole();
+    if (got.end == End::kText) return got.text;
+    return explain(got, path());
+  }
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+
+ private:
+  enum class End { kText, kErrno, kUnlinked, kEmpty, kTooLong };
+  struct Reading {
+    std::string_view text{};
+    End end = End::kText;
+    int err = 0;
+    const char* action = "read";
+  };
+  KeptFd(Fd fd, bool plain, bool may_be_empty)
+      : fd_{std::move(fd)}, plain_{plain}, may_be_empty_{may_be_empty} {}
+  Reading read_whole() const;
+  static Error explain(const Reading& got, const std::string& path);
+
+  Fd fd_;
+  bool plain_ = false;  ///< not on a kernel file system: an unlinked file keeps its old content
+  bool may_be_empty_ = false;
+};
+
+/// A KeptFd that knows its path.
+class KeptFile {
+ public:
   static Result<KeptFile> open(const std::string& path, bool may_be_empty = false);
-  /// The view is valid until the next read on any KeptFile of this thread. Three things are kGone,
-  /// for the caller to drop: ENODEV (cgroup removed), no byte at all (unless it may be empty), and
-  /// a plain file that was unlinked.
-  Result<std::string_view> read();
+  /// As KeptFd::read().
+  Result<std::string_view> read() {
+    return fd_.read([this]() -> const std::string& { return path_; });
+  }
   const std::string& path() const { return path_; }
 
  private:
-  KeptFile(Fd fd, std::string path, bool plain, bool may_be_empty)
-      : fd_{std::move(fd)}, path_{std::move(path)}, plain_{plain}, may_be_empty_{may_be_empty} {}
-  Fd fd_;
+  KeptFile(KeptFd fd, std::string path) : fd_{std::move(fd)}, path_{std::move(path)} {}
+  KeptFd fd_;
   std::string path_;
-  bool plain_ = false;  ///< not on a kernel file system: an unlinked file keeps its old content
-  bool may_be_empty_ = false;
 };
 
 }  // namespace koordlet::kernel

@@ -3,20 +3,30 @@
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "kernel/lines.hpp"
 
 namespace koordlet::kernel {
 
+namespace {
+
+/// "key 12" or "key" alone; the blank is looked at first, for it is seldom at that place in a line
+/// of another key.
+bool is_line_of(std::string_view key, std::string_view line) {
+  if (line.size() < key.size()) return false;
+  return (line.size() == key.size() || line[key.size()] == ' ') && line.starts_with(key);
+}
+
+}  // namespace
+
 Result<void> read_keys(std::string_view text, std::span<WantedKey> wanted) {
+  if (auto whole = require_whole_lines(text); !whole) return whole;
   auto left = wanted.size();
   while (left > 0) {
     const auto line = next_line(text);
     if (!line) break;
-    const auto blank = line->find(' ');
-    const auto key = line->substr(0, blank);
     for (auto& want : wanted) {
-      if (want.value || want.key != key) continue;
-      const auto rest = blank == std::string_view::npos ? std::string_view{} : line->substr(blank);
-      const auto n = parse_u64(trim(rest));
+      if (!is_line_of(want.key, *line) || want.value) continue;
+      const auto n = parse_u64(trim(line->substr(want.key.size())));
       if (!n) return Error{Errc::kParse, fmt::format("{}: {}", want.key, n.error().context)};
       want.value = *n;
       --left;

@@ -17,7 +17,7 @@ struct WantedKey {
 };
 
 /// One pass, ended early when all are found; lines of other keys are not looked into. kParse names
-/// the key whose value is no number.
+/// the key whose value is no number, or says that the content is cut.
 Result<void> read_keys(std::string_view text, std::span<WantedKey> wanted);
 /// kParse names the first key without a value.
 Result<void> require_all(std::span<const WantedKey> wanted);
