@@ -36,8 +36,8 @@ struct Http2Answer {
 const std::string* find_header(const Http2Headers& headers, std::string_view name);
 
 /// POST over HTTP/2 without TLS to a unix socket, by nghttp2. One connection, made with the first
-/// call and anew after it broke, the peer said GOAWAY, or took no request within a call's time;
-/// calls overlap on it. Loop thread.
+/// call and anew after it broke, the peer said GOAWAY, or a call's time passed with a peer that
+/// took no request or never said a byte; calls overlap on it. Loop thread.
 class Http2Client {
  public:
   struct Options {

@@ -66,6 +66,7 @@ void Http2Connection::read() {
           self->close({Errc::kBusy, self->name_ + ": the peer closed: " + ec.message()});
           return;
         }
+        self->heard_ = true;
         const auto ok = self->receive(self->inbox_.data(), n);
         self->write();
         if (!ok) self->close(ok.error());
@@ -127,8 +128,8 @@ asio::awaitable<Http2Connection::Outcome> Http2Connection::post(
     const Error late{Errc::kBusy, name_ + ": no answer in time"};
     const Error stopped{Errc::kIo, name_ + ": cancelled"};
     if (!stream->failure) stream->failure = cancelled ? stopped : late;
-    // A peer that took no request in all that time takes none of the next calls either.
-    if (!cancelled && !stream->left) draining_ = true;
+    // A peer that in all that time took no request, or said nothing, does not get the next calls.
+    if (!cancelled && (!stream->left || !heard_)) draining_ = true;
     reset(*id);
     write();
   }

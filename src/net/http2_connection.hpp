@@ -81,6 +81,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   std::vector<char> inbox_;
   std::string outbox_;
   bool writing_ = false;
+  bool heard_ = false;              ///< anything from the peer
   bool draining_ = false;           ///< no new calls
   std::optional<Error> complaint_;  ///< the peer broke the protocol; the GOAWAY is on its way
   std::optional<Error> failure_;    ///< closed

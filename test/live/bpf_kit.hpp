@@ -1,7 +1,7 @@
 #pragma once
 
-#include <bpf/bpf.h>
 #include <atomic>
+#include <bpf/bpf.h>
 #include <chrono>
 #include <cstdint>
 #include <dirent.h>
@@ -96,16 +96,20 @@ class HeldProcess {
     ::kill(pid_, SIGSTOP);
     return wait_stopped();
   }
-  /// Run and wait of its only thread, by the kernel's own count; nullopt: it has none.
-  std::optional<std::pair<std::chrono::nanoseconds, std::chrono::nanoseconds>> run_and_wait()
-      const {
+  /// Of its only thread, by the kernel's own count; nullopt: it keeps none.
+  struct SchedStat {
+    std::chrono::nanoseconds run, wait;
+    std::uint64_t dispatches;
+  };
+  std::optional<SchedStat> sched_stat() const {
     const auto text = kernel::read_file(fmt::format("/proc/{}/schedstat", pid_));
     if (!text) return std::nullopt;
     std::string_view rest = *text;
     const auto run = parse_u64(next_field(rest).value_or(""));
     const auto wait = parse_u64(next_field(rest).value_or(""));
-    if (!run || !wait) return std::nullopt;
-    return std::pair{std::chrono::nanoseconds{*run}, std::chrono::nanoseconds{*wait}};
+    const auto dispatches = parse_u64(next_field(rest).value_or(""));
+    if (!run || !wait || !dispatches) return std::nullopt;
+    return SchedStat{std::chrono::nanoseconds{*run}, std::chrono::nanoseconds{*wait}, *dispatches};
   }
   /// Waits until it sleeps by itself.
   bool falls_asleep() const {
@@ -120,7 +124,14 @@ class HeldProcess {
  private:
   bool wait_stopped() const {
     int status = 0;
-    return ::waitpid(pid_, &status, WUNTRACED) == pid_ && WIFSTOPPED(status);
+    if (::waitpid(pid_, &status, WUNTRACED) != pid_ || !WIFSTOPPED(status)) return false;
+    // The parent hears of it while the process is still on its CPU, and is charged for it.
+    for (int i = 0; i < 500; ++i) {
+      const auto call = kernel::read_file(fmt::format("/proc/{}/syscall", pid_));
+      if (!call || !call->starts_with("running")) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    return true;
   }
 
   pid_t pid_ = -1;
