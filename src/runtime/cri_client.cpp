@@ -1,11 +1,13 @@
 #include "runtime/cri_client.hpp"
 
+#include <cri.pb.h>
+#include <google/protobuf/stubs/logging.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
-#include "cri.pb.h"
 #include "net/grpc_client.hpp"
 #include "net/http2_client.hpp"
 #include "runtime/cri_messages.hpp"
@@ -126,7 +128,10 @@ asio::awaitable<Stats> CriClient::Impl::list(std::shared_ptr<Impl> self,
 }
 
 CriClient::CriClient(asio::any_io_executor ex, Options options)
-    : impl_{std::make_shared<Impl>(std::move(ex), std::move(options))} {}
+    : impl_{std::make_shared<Impl>(std::move(ex), std::move(options))} {
+  // A message of a runtime that is no UTF-8 is its fault to name, not protobuf's to print.
+  google::protobuf::SetLogHandler(nullptr);
+}
 CriClient::~CriClient() { impl_->http.reset(); }
 
 asio::awaitable<Result<CriClient::Version>> CriClient::version() { return Impl::version(impl_); }

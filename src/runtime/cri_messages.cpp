@@ -1,9 +1,8 @@
 #include "runtime/cri_messages.hpp"
 
+#include <cri.pb.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <limits>
-
-#include "cri.pb.h"
 
 namespace koordlet::runtime {
 namespace {
