@@ -38,14 +38,14 @@ struct Seen {
   std::optional<double> p95_ms, wait_percent;
 };
 
-/// The load of a phase; ends with it.
+/// The load of the phases; ends with them.
 class Load {
  public:
-  Load(const DemoTree& tree, const Options& options) : control_{make_load_control()} {
-    pids_.push_back(start_ls(control_, tree.procs_files(kWeb), options.ls_threads, kLsPeriod));
-    for (const auto& pod : {kBatch, kScan})
-      pids_.push_back(start_be(control_, tree.procs_files(pod), options.be_threads));
+  Load(const DemoTree& tree, const Options& options)
+      : tree_{tree}, options_{options}, control_{make_load_control()} {
     control_.ls_duty_permille = kLsPermille;
+    pids_.push_back(
+        start_ls(control_, tree.procs_files(kWeb), options.ls_threads, period_of(options)));
   }
   ~Load() {
     control_.stop = true;
@@ -53,9 +53,20 @@ class Load {
   }
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
-  void best_effort(int permille) { control_.be_duty_permille = permille; }
+  void start_best_effort() {
+    control_.be_duty_permille = 1000;
+    for (const auto& pod : {kBatch, kScan})
+      pids_.push_back(start_be(control_, tree_.procs_files(pod), options_.be_threads));
+  }
 
  private:
+  static std::chrono::microseconds period_of(const Options& options) {
+    if (options.period_us != Options{}.period_us)
+      return std::chrono::microseconds{options.period_us};
+    return kLsPeriod;
+  }
+  const DemoTree& tree_;
+  const Options& options_;
   LoadControl& control_;
   std::vector<pid_t> pids_;
 };
@@ -134,7 +145,7 @@ Result<Phases> run_phases(const Options& options, Load& load, int cpus) {
     if (!watcher) return watcher.error();
     const auto& daemon = (*watcher)->daemon();
     out.alone = phase("alone", daemon, options.window_s);
-    load.best_effort(1000);
+    load.start_best_effort();
     out.beside = phase("beside BE", daemon, options.window_s);
     print_culprits(daemon);
   }
