@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "kernel/lines.hpp"
 
 namespace koordlet::kernel {
 namespace {
@@ -112,6 +113,7 @@ Result<DeviceNumber> parse_device_number(std::string_view text) {
 }
 
 Result<std::vector<DiskCounters>> parse_disk_stats(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   std::vector<DiskCounters> out;
   while (const auto line = next_line(text)) {
     if (trim(*line).empty()) continue;
@@ -123,6 +125,7 @@ Result<std::vector<DiskCounters>> parse_disk_stats(std::string_view text) {
 }
 
 Result<std::vector<NetCounters>> parse_net_dev(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   std::vector<NetCounters> out;
   bool heading = false;
   while (const auto line = next_line(text)) {

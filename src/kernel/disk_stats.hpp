@@ -27,8 +27,8 @@ struct DiskCounters {
   std::chrono::milliseconds read_time{0}, write_time{0}, io_time{0};
   std::uint64_t in_flight = 0;
 };
-/// A line with fewer than 14 fields or a field that is no number is kParse; further fields are left
-/// alone (kernels add some).
+/// A line with fewer than 14 fields, a field that is no number, or content that is cut is kParse;
+/// further fields are left alone (kernels add some). No text: a machine without block devices.
 Result<std::vector<DiskCounters>> parse_disk_stats(std::string_view text);
 
 /// Counters of one interface of /proc/net/dev since boot.

@@ -18,10 +18,11 @@ struct NumaUse {
   int node = 0;
   Bytes total, used;
 };
-/// Text of <sys>/bus/node/devices/nodeN/meminfo; lines start with "Node N ".
+/// Text of <sys>/bus/node/devices/nodeN/meminfo; lines start with "Node N ". A missing line,
+/// another node's line or content that is cut is kParse, here and below.
 Result<NumaUse> parse_numa_use(int node, std::string_view text);
-/// All nodes with memory, by id; ids keep their gaps; generic initiators have none and are left
-/// out. kNotFound: this kernel has no NUMA folder.
+/// All nodes with memory, by id; ids keep their gaps; generic initiators and nodes of CPUs alone
+/// have none and are left out. kNotFound: this kernel has no NUMA folder.
 Result<std::vector<NumaUse>> read_numa_use(const HostRoots& roots);
 
 /// Used ticks of each online CPU (columns as CpuTicks), from the "cpuN" lines of /proc/stat.

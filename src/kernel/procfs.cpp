@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "kernel/lines.hpp"
 #include "kernel/numa.hpp"
 
 namespace koordlet::kernel {
@@ -82,10 +83,12 @@ Result<Psi::Line> parse_psi_line(std::string_view rest) {
 }
 
 template <class Parse>
-auto read_kept(std::optional<KeptFile>& kept, const std::string& path, Parse&& parse)
-    -> decltype(parse(std::string_view{})) {
+auto read_kept(std::optional<KeptFile>& kept,
+               const std::string& path,
+               Parse&& parse,
+               bool may_be_empty = false) -> decltype(parse(std::string_view{})) {
   if (!kept) {
-    auto opened = KeptFile::open(path);
+    auto opened = KeptFile::open(path, may_be_empty);
     if (!opened) return opened.error();
     kept = std::move(*opened);
   }
@@ -104,6 +107,7 @@ constexpr std::array<std::string_view, 3> kPressureFiles{"cpu", "memory", "io"};
 }  // namespace
 
 Result<CpuTicks> parse_proc_stat(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   while (auto line = next_line(text)) {
     if (const auto label = next_field(*line); label != "cpu") continue;
     // user nice system idle iowait irq softirq [steal guest guest_nice]
@@ -130,6 +134,7 @@ Result<CpuTicks> parse_proc_stat(std::string_view text) {
 }
 
 Result<MemInfo> parse_meminfo(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   std::optional<Bytes> total, available, free;
   while (auto line = next_line(text)) {
     const auto label = next_field(*line);
@@ -148,6 +153,7 @@ Result<MemInfo> parse_meminfo(std::string_view text) {
 }
 
 Result<Psi> parse_psi(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   Psi out;
   bool some = false;
   while (auto line = next_line(text)) {
@@ -171,9 +177,11 @@ ProcFs::ProcFs(HostRoots roots) : roots_{std::move(roots)} {}
 Result<CpuTicks> ProcFs::stat() {
   stat_text_.clear();
   return read_kept(stat_, roots_.proc + "/stat", [this](std::string_view text) {
+    auto ticks = parse_proc_stat(text);
     // The CPU lines come first; the counters of interrupts behind them may be long.
-    stat_text_ = text.substr(0, text.find("\nintr"));
-    return parse_proc_stat(text);
+    const auto end = text.find("\nintr");
+    if (ticks) stat_text_ = text.substr(0, end == std::string_view::npos ? end : end + 1);
+    return ticks;
   });
 }
 
@@ -185,7 +193,7 @@ Result<std::map<int, std::uint64_t>> ProcFs::cpu_lines() const {
 }
 
 Result<std::vector<DiskCounters>> ProcFs::disks() {
-  return read_kept(disks_, roots_.proc + "/diskstats", parse_disk_stats);
+  return read_kept(disks_, roots_.proc + "/diskstats", parse_disk_stats, true);
 }
 
 Result<std::vector<NetCounters>> ProcFs::network() {

@@ -55,7 +55,8 @@ struct CpuInfo {
 /// the list of online CPUs: kNotFound.
 Result<std::vector<CpuInfo>> read_topology(const HostRoots& roots);
 
-/// The node's own counters through kept-open descriptors. One thread at a time.
+/// The node's own counters through kept-open descriptors. Content that is cut is kParse. One thread
+/// at a time.
 class ProcFs {
  public:
   explicit ProcFs(HostRoots roots);
@@ -68,7 +69,7 @@ class ProcFs {
   /// Of this process's network namespace; the loopback interface is left out.
   Result<std::vector<NetCounters>> network();
   /// Used ticks of each CPU, as stat() read them last (reading the file builds it whole, so once a
-  /// tick). kNotFound before the first stat().
+  /// tick). kNotFound before the first stat(), and after one that failed.
   Result<std::map<int, std::uint64_t>> cpu_lines() const;
   static long ticks_per_second();  ///< sysconf(_SC_CLK_TCK)
 

@@ -1,13 +1,17 @@
 #include "kernel/resctrl_monitor.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <dirent.h>
 #include <memory>
+#include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
 #include "kernel/fd.hpp"
+#include "kernel/lines.hpp"
 #include "kernel/probe.hpp"
 
 namespace koordlet::kernel {
@@ -15,13 +19,21 @@ namespace {
 
 constexpr std::string_view kPrefix = "mon_L3_";
 
+/// Names that resctrl itself gives to folders are no groups.
+bool is_group_name(const std::string& name) {
+  return name.find('/') == std::string::npos && !name.starts_with('.') && name != "info" &&
+         name != "mon_data" && name != "mon_groups";
+}
+
 /// nullopt: the kernel has no value now ("Unavailable" while the RMID is busy), or no such file.
 Result<std::optional<std::uint64_t>> read_counter(const std::string& path) {
   const auto text = read_file(path, 4096);
   if (!text) {
-    if (text.error().code == Errc::kNotFound) return std::optional<std::uint64_t>{};
+    const auto code = text.error().code;
+    if (code == Errc::kNotFound || code == Errc::kGone) return std::optional<std::uint64_t>{};
     return text.error();
   }
+  if (const auto whole = require_whole_lines(*text); !whole) return wrap(path, whole.error());
   const auto value = trim(*text);
   if (value == "Error" || value == "Unavailable" || value == "Unassigned")
     return std::optional<std::uint64_t>{};
@@ -34,15 +46,20 @@ Result<std::optional<std::uint64_t>> read_counter(const std::string& path) {
 
 Result<std::vector<ResctrlCache>> read_resctrl_group(const HostRoots& roots,
                                                      const std::string& group) {
-  if (group.find('/') != std::string::npos || group.starts_with('.')) {
+  if (!is_group_name(group)) {
     return Error{Errc::kRange,
                  fmt::format("resctrl group '{}': expected a plain name", group.substr(0, 64))};
   }
   auto folder = resctrl_mount_point(roots);
   if (!group.empty()) folder += "/" + group;
-  folder += "/mon_data";
+  const auto group_folder = std::exchange(folder, folder + "/mon_data");
   const std::unique_ptr<DIR, int (*)(DIR*)> dir{::opendir(folder.c_str()), ::closedir};
-  if (!dir) return errno_error(errno, folder, "open");
+  if (!dir) {
+    auto error = errno_error(errno, folder, "open");
+    if (error.code == Errc::kNotFound && ::access((group_folder + "/schemata").c_str(), F_OK) == 0)
+      error.code = Errc::kNotSupported;  // the group is there: this CPU only allocates
+    return error;
+  }
   std::vector<ResctrlCache> out;
   while (const auto* entry = ::readdir(dir.get())) {
     const std::string_view name{entry->d_name};

@@ -19,8 +19,9 @@ struct ResctrlCache {
   std::optional<std::uint64_t> mbm_local_bytes;
 };
 /// `group`: "" the root group, else a name below the mount ("BE"). Directories other than mon_L3_*
-/// are left alone. kNotFound: resctrl is not mounted, or no such group; kRange: the group's name is
-/// no plain name.
+/// are left alone. Ascending. kNotFound: resctrl is not mounted, or no such group; kNotSupported:
+/// this CPU allocates caches and does not monitor them; kRange: the group's name is no plain name;
+/// kParse: another word, or content that is cut.
 Result<std::vector<ResctrlCache>> read_resctrl_group(const HostRoots& roots,
                                                      const std::string& group);
 

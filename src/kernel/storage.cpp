@@ -1,7 +1,9 @@
 #include "kernel/storage.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <dirent.h>
+#include <map>
 #include <memory>
 #include <set>
 #include <unistd.h>
@@ -55,57 +57,19 @@ std::optional<BlockDevice> read_device(const std::string& folder, const std::str
   const auto device = parse_device_number(*number);
   if (!device) return std::nullopt;
   out.device = *device;
-  if (const auto sectors = read_word(folder + "/size")) {
-    if (const auto n = parse_u64(*sectors); n && *n < (std::uint64_t{1} << 54))
-      out.size_bytes = *n * 512;
+  const auto sectors = read_word(folder + "/size");
+  const auto size = sectors ? parse_u64(*sectors) : Result<std::uint64_t>{Error{Errc::kParse, ""}};
+  if (!size || *size >= (std::uint64_t{1} << 54)) return std::nullopt;  // vanished, or damaged
+  out.size_bytes = *size * 512;
+  const auto flag = read_word(folder + "/queue/rotational");
+  if (flag == "0" || flag == "1") out.rotational = flag == "1";
+  if (::access((folder + "/partition").c_str(), F_OK) == 0) {
+    out.disk = disk_of_partition(folder);
+    if (out.disk.empty()) return std::nullopt;  // it must not pass for a whole disk
   }
-  if (const auto flag = read_word(folder + "/queue/rotational")) out.rotational = *flag == "1";
-  if (::access((folder + "/partition").c_str(), F_OK) == 0) out.disk = disk_of_partition(folder);
   if (const auto dm = read_word(folder + "/dm/name")) out.dm_name = *dm;
   out.slaves = names_in(folder + "/slaves");
   return out;
-}
-
-/// "\040" is a blank: the kernel writes blanks, tabs, newlines and backslashes so.
-std::string unescape(std::string_view text) {
-  std::string out;
-  const auto octal = [](char c) { return c >= '0' && c <= '7'; };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && octal(text[i + 1]) && octal(text[i + 2]) &&
-        octal(text[i + 3])) {
-      out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                               (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-Result<Mount> parse_mount_line(std::string_view line) {
-  const auto bad = [&](std::string_view expected) {
-    return Error{Errc::kParse,
-                 fmt::format("mountinfo '{}': expected {}", line.substr(0, 80), expected)};
-  };
-  auto rest = line;
-  std::string_view fields[6];
-  for (auto& field : fields) {
-    const auto next = next_field(rest);
-    if (!next) return bad("six fields before the optional ones");
-    field = *next;
-  }
-  // Any number of optional fields, none included, up to the lone dash.
-  for (;;) {
-    const auto next = next_field(rest);
-    if (!next) return bad("a '-' after the optional fields");
-    if (*next == "-") break;
-  }
-  const auto type = next_field(rest), source = next_field(rest);
-  if (!type || !source) return bad("file system type and source");
-  const auto device = parse_device_number(fields[2]);
-  if (!device) return bad("<major>:<minor>");
-  return Mount{*device, unescape(fields[4]), std::string{*type}, unescape(*source)};
 }
 
 void collect_disks(const std::vector<BlockDevice>& devices,
@@ -125,17 +89,6 @@ void collect_disks(const std::vector<BlockDevice>& devices,
 }
 
 }  // namespace
-
-Result<std::vector<Mount>> parse_mountinfo(std::string_view text) {
-  std::vector<Mount> out;
-  while (const auto line = next_line(text)) {
-    if (trim(*line).empty()) continue;
-    auto mount = parse_mount_line(*line);
-    if (!mount) return mount.error();
-    out.push_back(std::move(*mount));
-  }
-  return out;
-}
 
 Result<std::vector<BlockDevice>> read_block_devices(const HostRoots& roots) {
   const auto folder = roots.sys + "/class/block";
@@ -180,10 +133,19 @@ Result<StorageInfo> read_storage(const HostRoots& roots) {
   if (!text) return text.error();
   auto mounts = parse_mountinfo(*text);
   if (!mounts) return wrap(file, mounts.error());
+  std::set<DeviceNumber> numbers;
+  std::map<std::string, DeviceNumber> by_source;
+  for (const auto& d : out.devices) {
+    numbers.insert(d.device);
+    by_source["/dev/" + d.name] = d.device;
+    if (!d.dm_name.empty()) by_source["/dev/mapper/" + d.dm_name] = d.device;
+  }
   for (auto& mount : *mounts) {
-    const auto is_it = [&](const BlockDevice& d) { return d.device == mount.device; };
-    if (std::any_of(out.devices.begin(), out.devices.end(), is_it))
-      out.mounts.push_back(std::move(mount));
+    if (mount.device.major == 0) {  // anonymous: file systems over several devices, such as btrfs
+      const auto source = by_source.find(mount.source);
+      if (source != by_source.end()) mount.device = source->second;
+    }
+    if (numbers.contains(mount.device)) out.mounts.push_back(std::move(mount));
   }
   return out;
 }

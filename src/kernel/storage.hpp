@@ -19,6 +19,7 @@ struct Mount {
   std::string fs_type;
   std::string source;
 };
+/// A line without its fields or with another device number, and content that is cut, are kParse.
 Result<std::vector<Mount>> parse_mountinfo(std::string_view text);
 
 /// One block device from <sys>/class/block, without forking any tool: partitions know their disk by
@@ -33,7 +34,7 @@ struct BlockDevice {
   std::vector<std::string> slaves;  ///< device mapper: what it stands on
 };
 /// Sorted by name; a device that vanishes meanwhile or that cannot be read is left out (pitfall
-/// 59).
+/// 59), as is a partition whose disk is not known. kNotFound: no such folder.
 Result<std::vector<BlockDevice>> read_block_devices(const HostRoots& roots);
 
 /// "vg-lv" with "-" doubled inside the two names, undone: {"vg", "lv"}; nullopt for other names.
@@ -41,7 +42,10 @@ std::optional<std::pair<std::string, std::string>> split_dm_name(std::string_vie
 
 struct StorageInfo {
   std::vector<BlockDevice> devices;
-  std::vector<Mount> mounts;  ///< of block devices only
+  /// Of block devices only; a file system with an anonymous number (btrfs) carries the number of
+  /// its source. No file system is asked anything, so a server that hangs stops nothing (pitfall
+  /// 163).
+  std::vector<Mount> mounts;
   /// Whole disks that a device stands on (partition, volume, whole disk itself).
   std::vector<std::string> disks_of(const std::string& device_name) const;
 };

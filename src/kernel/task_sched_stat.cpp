@@ -1,13 +1,18 @@
 #include "kernel/task_sched_stat.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <limits>
+#include <optional>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
 #include "kernel/cgroup_names.hpp"
 #include "kernel/fd.hpp"
+#include "kernel/lines.hpp"
 
 namespace koordlet::kernel {
 namespace {
@@ -29,9 +34,58 @@ std::chrono::nanoseconds time_of(std::uint64_t ns) {
   return std::chrono::nanoseconds{static_cast<std::int64_t>(std::min(ns, kMost))};
 }
 
+/// nullopt: there is no such thread (any more). Its own directory is at /proc/<tid> too, though it
+/// is not listed there.
+Result<std::optional<SchedStat>> read_thread(const HostRoots& roots, std::string_view tid) {
+  const auto path = fmt::format("{}/{}/schedstat", roots.proc, tid);
+  const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!fd) {
+    const int err = errno;
+    if (err != ENOENT && err != ESRCH) return errno_error(err, path, "open");
+    if (err == ENOENT && ::access(fmt::format("{}/{}", roots.proc, tid).c_str(), F_OK) == 0)
+      return Error{Errc::kNotSupported, path + ": this kernel counts no waits of threads"};
+    return std::optional<SchedStat>{};
+  }
+  char text[256];  // three numbers: one reading
+  ssize_t n = -1;
+  do {
+    n = ::read(fd.get(), text, sizeof text);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0 && errno == ESRCH) return std::optional<SchedStat>{};
+  if (n < 0) return errno_error(errno, path, "read");
+  const auto stat = parse_sched_stat({text, static_cast<std::size_t>(n)});
+  if (!stat) return wrap(path, stat.error());
+  return std::optional{*stat};
+}
+
+/// By thread id, of all that are in the list and still there.
+Result<std::map<int, SchedStat>> read_threads(const HostRoots& roots, std::string_view list) {
+  if (const auto whole = require_whole_lines(list); !whole) return whole.error();
+  std::map<int, SchedStat> out;
+  while (const auto line = next_line(list)) {
+    const auto text = trim(*line);
+    const auto tid = parse_u64(text);
+    if (!tid || *tid > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+      return Error{Errc::kParse, fmt::format("expected a thread id, got '{}'", text.substr(0, 40))};
+    }
+    if (*tid == 0) continue;  // of a pid namespace that is not seen from here
+    const auto stat = read_thread(roots, text);
+    if (!stat) return stat.error();
+    if (*stat) out[static_cast<int>(*tid)] = **stat;
+  }
+  return out;
+}
+
+/// Who reads this has run: zeros mean that the kernel was started without these counters.
+bool counts_nothing(const HostRoots& roots) {
+  const auto self = read_thread(roots, "self");
+  return self && *self && (*self)->run_ns == 0 && (*self)->slices == 0;
+}
+
 }  // namespace
 
 Result<SchedStat> parse_sched_stat(std::string_view text) {
+  if (const auto whole = require_whole_lines(text); !whole) return whole.error();
   std::uint64_t values[3] = {};
   for (auto& value : values) {
     const auto field = next_field(text);
@@ -47,35 +101,28 @@ TaskSchedStats::TaskSchedStats(HostRoots roots, CgroupVersion version)
     : roots_{std::move(roots)}, version_{version} {}
 
 Result<RunQueueCounters> TaskSchedStats::read(const CgroupPath& cgroup) {
-  const auto list = read_file(cgroup_file(roots_, version_, kThreads, cgroup), 16u << 20);
+  const auto file = cgroup_file(roots_, version_, kThreads, cgroup);
+  const auto list = read_file(file, 16u << 20);
   if (!list) {
-    forget(cgroup);
-    return list.error();
+    auto error = explain_missing(list.error(), roots_, version_, kThreads.controller, cgroup);
+    if (error.code == Errc::kNotFound || error.code == Errc::kGone) forget(cgroup);
+    return error;
   }
+  // All of them or none: what could not be read must not count as ended.
+  auto threads = read_threads(roots_, *list);
+  if (!threads) return wrap(file, threads.error());
   auto& known = known_[cgroup];
-  std::map<int, SchedStat> threads;
-  std::string_view rest{*list};
-  while (const auto line = next_line(rest)) {
-    const auto tid = parse_u64(trim(*line));
-    if (!tid || *tid == 0 || *tid > (1u << 30)) continue;
-    // A thread's own directory is at /proc/<tid> too, though it is not listed there.
-    const auto text = read_file(fmt::format("{}/{}/schedstat", roots_.proc, *tid), 4096);
-    if (!text) continue;  // ended meanwhile
-    const auto now = parse_sched_stat(*text);
-    if (!now) return wrap(fmt::format("thread {} schedstat", *tid), now.error());
-    const auto id = static_cast<int>(*tid);
-    const auto before = known.threads.find(id);
-    // The id was given to another thread: what the old one had stays in the sum.
-    if (before != known.threads.end() && went_back(before->second, *now))
-      add(known.ended, before->second);
-    threads[id] = *now;
-  }
   for (const auto& [id, last] : known.threads) {
-    if (!threads.contains(id)) add(known.ended, last);
+    const auto now = threads->find(id);
+    // Ended, or its id was given to another thread: what it had stays in the sum.
+    if (now == threads->end() || went_back(last, now->second)) add(known.ended, last);
   }
-  known.threads = std::move(threads);
+  known.threads = std::move(*threads);
   SchedStat sum = known.ended;
   for (const auto& [id, stat] : known.threads) add(sum, stat);
+  if (sum.run_ns == 0 && sum.wait_ns == 0 && !known.threads.empty() && counts_nothing(roots_)) {
+    return Error{Errc::kNotSupported, file + ": this kernel counts no waits of threads (all 0)"};
+  }
   RunQueueCounters out;
   out.wait = time_of(sum.wait_ns);
   out.run = time_of(sum.run_ns);

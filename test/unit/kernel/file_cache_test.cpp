@@ -1,17 +1,17 @@
 #include "kernel/file_cache.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "support/fake_tree.hpp"
+#include "support/few_descriptors.hpp"
 
 using namespace koordlet;
 using namespace koordlet::kernel;
 using test::FakeTree;
+using test::FewDescriptors;
 
 namespace {
 
@@ -35,22 +35,6 @@ struct Reader {
 void fill(const FakeTree& tree, int count) {
   for (int i = 0; i < count; ++i) tree.write(fmt::format("g{}/f0", i), fmt::format("{}\n", i));
 }
-
-/// Leaves room for `spare` more descriptors while it lives.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(int spare) {
-    ::getrlimit(RLIMIT_NOFILE, &old_);
-    const Fd next{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-    rlimit low = old_;
-    low.rlim_cur = static_cast<rlim_t>(next.get() + spare);
-    ::setrlimit(RLIMIT_NOFILE, &low);
-  }
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &old_); }
-
- private:
-  rlimit old_{};
-};
 
 }  // namespace
 

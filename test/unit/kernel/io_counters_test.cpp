@@ -1,6 +1,7 @@
 #include "kernel/io_counters.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "kernel/cgroup_counters.hpp"
 #include "support/fake_tree.hpp"
@@ -37,8 +38,14 @@ TEST_SUITE("io_counters") {
     CHECK(parse_io_stat("7:0 253:0 rbytes=10 wbytes=20 rios=1 wios=2\n").value() == one);
   }
   TEST_CASE("damaged io.stat is refused") {
-    for (const char* text :
-         {"x rbytes=1\n", "8:0 rbytes=x\n", "8:0 rbytes=\n", "8:0 rbytes=-1\n"}) {
+    for (const char* text : {"x rbytes=1\n",
+                             "8:0 rbytes=x\n",
+                             "8:0 rbytes=\n",
+                             "8:0 rbytes=-1\n",
+                             "rbytes=1 wbytes=2 rios=3 wios=4\n",
+                             "8:0 rbytes=1 wbytes=2 rios=3\n",       // a value missing is not 0
+                             "8:0 rbytes=1 wbytes=2 rios=3 wios=4",  // perhaps 42
+                             "8:0 rbytes=1 wbytes=2 rios=3 wios=4\n8:16 rby"}) {
       CAPTURE(text);
       CHECK(parse_io_stat(text).error().code == Errc::kParse);
     }
@@ -49,8 +56,22 @@ TEST_SUITE("io_counters") {
     CHECK(parse_blkio("Total 0\n", "Total 0\n").value().empty());
     CHECK(parse_blkio("", "").value().empty());
   }
+  TEST_CASE("a device that has lost its name is left out") {
+    CHECK(parse_io_stat("(unknown) rbytes=1 wbytes=2 rios=3 wios=4\n").value().empty());
+    CHECK(parse_blkio("(unknown) Read 1\nTotal 1\n", "Total 0\n").value().empty());
+  }
+  TEST_CASE("a device of only one of the two blkio files has no reading, and never one of 0") {
+    CHECK(parse_blkio(kBytes, "Total 0\n").value().empty());
+    CHECK(parse_blkio("Total 0\n", kServiced).value().empty());
+  }
   TEST_CASE("damaged blkio files are refused") {
-    for (const char* text : {"8:0 Read\n", "8:0 Read x\n", "8 Read 1\n"}) {
+    for (const char* text : {"8:0 Read\n",
+                             "8:0 Read x\n",
+                             "8 Read 1\n",
+                             "8:0 Read 1\n",
+                             "8:0 Read 1\nTotal 1\n",
+                             "8:0 Sync 1\n",
+                             "8:0 Read 1\n8:0 Write 2"}) {
       CAPTURE(text);
       CHECK(parse_blkio(text, "").error().code == Errc::kParse);
       CHECK(parse_blkio("", text).error().code == Errc::kParse);
@@ -105,6 +126,47 @@ TEST_SUITE("cgroup_counters/pressure") {
     t.write("kubepods/pod1/cpu.pressure", "");
     CHECK(counters.pressure(kPod, "cpu").error().code == Errc::kGone);
     CHECK(counters.pressure(kPod, "disk").error().code == Errc::kRange);
+  }
+  TEST_CASE("what one cgroup lacks is not refused to another") {
+    FakeTree t{{"kubepods/pod1/cpu.stat", "usage_usec 1\n"}};
+    CgroupCounters counters{roots_of(t), CgroupVersion::kV2};
+    for (int i = 0; i < 100; ++i) {
+      CHECK(counters.pressure(kPod, "cpu").error().code == Errc::kNotSupported);
+      const auto name = fmt::format("kubepods/pod{}", i + 2);
+      t.write(name + "/io.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
+      const auto path = CgroupPath::parse(name).value();
+      CHECK(counters.pressure(path, "cpu").error().code == Errc::kNotSupported);
+      CHECK(counters.pressure(path, "io").has_value());
+    }
+  }
+  TEST_CASE("an absence that is remembered names the file of this cgroup") {
+    FakeTree t{{"kubepods/pod1/cpu.stat", "usage_usec 1\n"}};
+    CgroupCounters counters{roots_of(t), CgroupVersion::kV2};
+    for (int i = 0; i < 3; ++i) {
+      const auto psi = counters.pressure(kPod, "memory");
+      REQUIRE(psi.has_error());
+      CHECK(psi.error().context.starts_with(t.path("kubepods/pod1/memory.pressure")));
+    }
+  }
+  TEST_CASE("pitfall 41: the first cgroup that has the file ends the rest of all") {
+    FakeTree t{{"kubepods/pod1/cpu.stat", "usage_usec 1\n"}};
+    CgroupCounters counters{roots_of(t), CgroupVersion::kV2};
+    CHECK(counters.pressure(kPod, "cpu").error().code == Errc::kNotSupported);
+    t.write("kubepods/pod1/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
+    t.write("kubepods/pod2/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
+    CHECK(counters.pressure(kPod, "cpu").error().code == Errc::kNotSupported);
+    CHECK(counters.pressure(CgroupPath::parse("kubepods/pod2").value(), "cpu").has_value());
+    CHECK(counters.pressure(kPod, "cpu").has_value());
+  }
+  TEST_CASE("a cgroup that is gone is kNotFound each time, whatever it lacked") {
+    FakeTree t{{"kubepods/pod1/cpu.stat", "usage_usec 1\n"}, {"kubepods/pod1/io.stat", ""}};
+    CgroupCounters counters{roots_of(t), CgroupVersion::kV2};
+    CHECK(counters.io(kPod).has_value());
+    CHECK(counters.pressure(kPod, "cpu").error().code == Errc::kNotSupported);
+    t.remove("kubepods/pod1");
+    CHECK(counters.io(kPod).error().code == Errc::kNotFound);
+    for (int i = 0; i < 3; ++i)
+      CHECK(counters.pressure(kPod, "cpu").error().code == Errc::kNotFound);
   }
   TEST_CASE("pitfall 41: a file that this kernel lacks is looked for again, and found later") {
     FakeTree t{{"kubepods/pod1/cpu.stat", "usage_usec 1\n"}};

@@ -1,8 +1,10 @@
 #include "kernel/storage.hpp"
 
 #include <filesystem>
+#include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "support/fake_tree.hpp"
 
@@ -19,10 +21,13 @@ struct Machine {
       {"sys/devices/pci0/nvme/nvme0n1/size", "2048\n"},
       {"sys/devices/pci0/nvme/nvme0n1/queue/rotational", "0\n"},
       {"sys/devices/pci0/nvme/nvme0n1/nvme0n1p1/dev", "259:1\n"},
+      {"sys/devices/pci0/nvme/nvme0n1/nvme0n1p1/size", "1000\n"},
       {"sys/devices/pci0/nvme/nvme0n1/nvme0n1p1/partition", "1\n"},
       {"sys/devices/pci0/nvme/nvme0n1/nvme0n1p2/dev", "259:2\n"},
+      {"sys/devices/pci0/nvme/nvme0n1/nvme0n1p2/size", "1040\n"},
       {"sys/devices/pci0/nvme/nvme0n1/nvme0n1p2/partition", "2\n"},
       {"sys/devices/virtual/block/dm-0/dev", "253:0\n"},
+      {"sys/devices/virtual/block/dm-0/size", "1032\n"},
       {"sys/devices/virtual/block/dm-0/dm/name", "my--vg-data\n"},
       {"sys/devices/virtual/block/dm-0/slaves/nvme0n1p2/dev", "259:2\n"},
       {"sys/devices/virtual/block/bad0/dev", "nonsense\n"},
@@ -72,6 +77,11 @@ TEST_SUITE("storage") {
     for (const char* text : {"36 35\n",
                              "36 35 98:0 / /m rw\n",
                              "36 35 98:0 / /m rw -\n",
+                             "36 35 98:0 / /m rw - ext4\n",
+                             "36 35 98:0 / /m rw - ext4 /dev/a\n",
+                             "36 35 98:0 / /m rw - ext4 /dev/a rw\n37 35 98:1 / /n rw - ext",
+                             "36 35 98:0 / /m rw - ext4 /dev/a rw",
+                             "\n",
                              "36 35 x / /m rw - ext4 a rw\n"}) {
       CAPTURE(text);
       CHECK(parse_mountinfo(text).error().code == Errc::kParse);
@@ -95,6 +105,71 @@ TEST_SUITE("storage") {
     CHECK(info->disks_of("sdz").empty());
     REQUIRE(info->mounts.size() == 2);  // NFS stands on no block device
     CHECK(info->mounts[1].mount_point == "/var/my data");
+  }
+  TEST_CASE("an empty source is a source, not the options") {
+    const auto mounts = parse_mountinfo("30 25 0:27 / /x rw - tmpfs  rw,size=4k\n").value();
+    REQUIRE(mounts.size() == 1);
+    CHECK(mounts[0].fs_type == "tmpfs");
+    CHECK(mounts[0].source.empty());
+  }
+  TEST_CASE("row 47: a plain file among the links is no device") {
+    const Machine m;
+    m.tree.write("sys/class/block/bonding_masters", "bond0\n");
+    CHECK(read_block_devices(m.roots()).value().size() == 4);
+  }
+  TEST_CASE("row 59: of three devices the second fails: two are read") {
+    const Machine m;
+    m.tree.write("sys/devices/pci0/nvme/nvme0n1/nvme0n1p1/size", "many\n");
+    const auto devices = read_block_devices(m.roots()).value();
+    REQUIRE(devices.size() == 3);
+    CHECK(devices[0].name == "dm-0");
+    CHECK(devices[1].name == "nvme0n1");
+    CHECK(devices[2].name == "nvme0n1p2");
+  }
+  TEST_CASE("a device whose size vanished is left out: no device of size 0") {
+    const Machine m;
+    m.tree.remove("sys/devices/virtual/block/dm-0/size");
+    CHECK(read_block_devices(m.roots()).value().size() == 3);
+  }
+  TEST_CASE("a damaged kind of disk is unknown, not solid state") {
+    const Machine m;
+    m.tree.write("sys/devices/pci0/nvme/nvme0n1/queue/rotational", "x\n");
+    CHECK_FALSE(read_block_devices(m.roots()).value()[1].rotational.has_value());
+  }
+  TEST_CASE("row 163: ten mounts of one device are ten mounts and one device, NFS is not asked") {
+    const Machine m;
+    std::string text;
+    for (int i = 0; i < 10; ++i) {
+      text += fmt::format("{} 35 259:1 / /m{} rw - ext4 /dev/nvme0n1p1 rw\n", 40 + i, i);
+      text += fmt::format("{} 35 0:50 / /nfs{} rw - nfs server:/x rw\n", 60 + i, i);
+    }
+    m.tree.write("proc/self/mountinfo", text);
+    const auto info = read_storage(m.roots()).value();
+    CHECK(info.mounts.size() == 10);
+    std::set<DeviceNumber> devices;
+    for (const auto& mount : info.mounts) devices.insert(mount.device);
+    CHECK(devices == std::set<DeviceNumber>{{259, 1}});
+  }
+  TEST_CASE("a file system with an anonymous number stands on its source") {
+    const Machine m;
+    m.tree.write("proc/self/mountinfo",
+                 "40 35 0:33 /@ / rw - btrfs /dev/nvme0n1p2 rw\n"
+                 "41 35 0:34 / /d rw - btrfs /dev/mapper/my--vg-data rw\n"
+                 "42 35 0:35 / /t rw - tmpfs tmpfs rw\n");
+    const auto info = read_storage(m.roots()).value();
+    REQUIRE(info.mounts.size() == 2);
+    CHECK(info.mounts[0].device == DeviceNumber{259, 2});
+    CHECK(info.mounts[1].device == DeviceNumber{253, 0});
+  }
+  TEST_CASE("slaves that stand on each other end") {
+    StorageInfo info;
+    BlockDevice a, b;
+    a.name = "dm-0";
+    a.slaves = {"dm-1"};
+    b.name = "dm-1";
+    b.slaves = {"dm-0", "gone"};
+    info.devices = {a, b};
+    CHECK(info.disks_of("dm-0").empty());
   }
   TEST_CASE("names of logical volumes") {
     CHECK(split_dm_name("vg-lv").value() == std::pair<std::string, std::string>{"vg", "lv"});

@@ -16,7 +16,7 @@ using test::value_of;
 /// One LS and one BE pod with a thread each; run-queue wait from schedstat, as where no BPF is.
 struct Node : Host {
   Node() {
-    tree.write("proc/self/schedstat", "0 0 0\n");
+    tree.write("proc/self/schedstat", "1000 0 5\n");
     tree.write("proc/cpuinfo", "vendor_id : GenuineIntel\nmodel name : test\n");
     tree.write("cg/cpu/kubepods/burstable/podls/tasks", "7\n");
     tree.write("cg/cpu/kubepods/besteffort/podbe/tasks", "8\n");
