@@ -1,6 +1,7 @@
 #include "kernel/cpu_info.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "support/fake_tree.hpp"
 
@@ -80,5 +81,111 @@ TEST_SUITE("kernel/cpu_info") {
     const FakeTree silent;
     silent.write("sys/devices/system/node/node0/meminfo", "Node 0 MemFree: 5 kB\n");
     CHECK_FALSE(read_numa_memory(rooted(silent)).value().at(0).total.has_value());
+  }
+}
+
+TEST_SUITE("kernel/cpu_cache") {
+  /// Four CPUs: two threads a core, one L3 for all.
+  struct Machine {
+    FakeTree tree{{"sys/devices/system/cpu/online", "0-3\n"}};
+    Machine() {
+      for (int cpu = 0; cpu < 4; ++cpu) {
+        const auto core = cpu < 2 ? "0-1\n" : "2-3\n";
+        add(cpu, 0, 1, "Data", "48K", core, cpu / 2);
+        add(cpu, 1, 1, "Instruction", "32K", core, cpu / 2);
+        add(cpu, 2, 3, "Unified", "266240K", "0-3\n", 8);
+      }
+    }
+    void add(int cpu,
+             int index,
+             int level,
+             const char* type,
+             const char* size,
+             const char* shared,
+             int id) const {
+      const auto folder = fmt::format("sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+      tree.write(folder + "level", fmt::format("{}\n", level));
+      tree.write(folder + "type", fmt::format("{}\n", type));
+      tree.write(folder + "size", fmt::format("{}\n", size));
+      tree.write(folder + "shared_cpu_list", shared);
+      tree.write(folder + "id", fmt::format("{}\n", id));
+    }
+    void damage(const char* file, const char* text) const {
+      tree.write(fmt::format("sys/devices/system/cpu/cpu2/cache/index0/{}", file), text);
+    }
+  };
+
+  TEST_CASE("each cache once, with its size, its CPUs and the id that resctrl uses") {
+    const Machine m;
+    const auto caches = read_caches(rooted(m.tree)).value();
+    REQUIRE(caches.size() == 5);  // two L1d, two L1i, one L3
+    CHECK(caches[0].level == 1);
+    CHECK(caches[0].type == CacheType::kData);
+    CHECK(caches[0].size == Bytes{49'152});
+    CHECK(caches[0].cpus == CpuSet::range(0, 1));
+    CHECK(caches[1].cpus == CpuSet::range(2, 3));
+    CHECK(caches[1].id == 1);
+    CHECK(caches[2].type == CacheType::kInstruction);
+    CHECK(caches[4].level == 3);
+    CHECK(caches[4].size == Bytes{272'629'760});
+    CHECK(caches[4].cpus == CpuSet::range(0, 3));
+    CHECK(caches[4].id == 8);  // ids need not start at 0
+  }
+
+  TEST_CASE("CPUs that are offline share nothing") {
+    const Machine m;
+    m.tree.write("sys/devices/system/cpu/online", "0,2-3\n");
+    const auto caches = read_caches(rooted(m.tree)).value();
+    CHECK(caches.front().cpus == CpuSet::range(0, 0));
+    CHECK(caches.back().cpus.count() == 3);
+  }
+
+  TEST_CASE("row 16: a machine without L3, without ids, or without caches at all") {
+    const Machine m;
+    for (int cpu = 0; cpu < 4; ++cpu) {
+      m.tree.remove(fmt::format("sys/devices/system/cpu/cpu{}/cache/index2", cpu));
+      m.tree.remove(fmt::format("sys/devices/system/cpu/cpu{}/cache/index0/id", cpu));
+    }
+    const auto caches = read_caches(rooted(m.tree)).value();
+    REQUIRE(caches.size() == 4);
+    CHECK_FALSE(caches[0].id.has_value());
+    const FakeTree bare{{"sys/devices/system/cpu/online", "0\n"}};
+    CHECK(read_caches(rooted(bare)).value().empty());
+  }
+
+  TEST_CASE("damaged files are named; a size that is not there is no size of 0") {
+    for (const auto& [file, text] : {std::pair{"level", "one\n"},
+                                     std::pair{"type", "Magic\n"},
+                                     std::pair{"size", "big\n"},
+                                     std::pair{"size", "K\n"},
+                                     std::pair{"size", "99999999999999999999K\n"},
+                                     std::pair{"shared_cpu_list", "2-\n"},
+                                     std::pair{"id", "-1\n"}}) {
+      const Machine m;
+      m.damage(file, text);
+      const auto caches = read_caches(rooted(m.tree));
+      CAPTURE(text);
+      REQUIRE(caches.has_error());
+      CHECK(caches.error().code == Errc::kParse);
+      CHECK(caches.error().context.find(file) != std::string::npos);
+    }
+    const Machine m;
+    m.tree.remove("sys/devices/system/cpu/cpu2/cache/index0/size");
+    m.tree.remove("sys/devices/system/cpu/cpu3/cache/index0/size");
+    const auto caches = read_caches(rooted(m.tree)).value();
+    CHECK(caches.size() == 4);  // the second core's L1d is unknown, its other caches are not
+    for (const auto& cache : caches) CHECK(cache.size.v > 0);
+    CHECK(read_caches(rooted(FakeTree{})).error().code == Errc::kNotFound);
+  }
+
+  TEST_CASE("SMT is on, off or unknown") {
+    const FakeTree tree;
+    CHECK_FALSE(read_smt_active(rooted(tree)).has_value());
+    tree.write("sys/devices/system/cpu/smt/active", "1\n");
+    CHECK(read_smt_active(rooted(tree)) == true);
+    tree.write("sys/devices/system/cpu/smt/active", "0\n");
+    CHECK(read_smt_active(rooted(tree)) == false);
+    tree.write("sys/devices/system/cpu/smt/active", "perhaps\n");
+    CHECK_FALSE(read_smt_active(rooted(tree)).has_value());
   }
 }
