@@ -84,6 +84,18 @@ TEST_SUITE("cgroup_counters/cpu") {
 }
 
 TEST_SUITE("cgroup_counters/throttle") {
+  TEST_CASE("T4: the counters of which the throttled ratio is made") {
+    const FakeTree tree{
+        {"cpu/kubepods/pod1/cpu.stat", "nr_periods 1000\nnr_throttled 40\nthrottled_time 5\n"}};
+    CgroupCounters counters{rooted(tree), kV1};
+    const auto before = counters.throttle(kPod).value();
+    tree.write("cpu/kubepods/pod1/cpu.stat",
+               "nr_periods 1010\nnr_throttled 43\nthrottled_time 6\n");
+    const auto after = counters.throttle(kPod).value();
+    CHECK(after.periods - before.periods == 10);
+    CHECK(after.throttled - before.throttled == 3);  // 0.3
+  }
+
   TEST_CASE("v1 and v2 give the same meaning") {
     const FakeTree v1{{"cpu/kubepods/pod1/cpu.stat",
                        "nr_periods 150\nnr_throttled 35\nthrottled_time 1234000\nnr_bursts 0\n"
@@ -200,6 +212,37 @@ TEST_SUITE("cgroup_counters/memory") {
     }
     tree.write("kubepods/pod1/memory.current", "0\n");
     CHECK(counters.memory_usage(kPod).value() == Bytes{0});
+  }
+}
+
+TEST_SUITE("cgroup_counters/cut") {
+  TEST_CASE("content that is cut in a line is kParse, never a smaller number") {
+    const FakeTree tree;
+    CgroupCounters v1{rooted(tree), kV1}, v2{rooted(tree), kV2};
+    tree.write("cpuacct/kubepods/pod1/cpuacct.usage", "1234567");  // of 123456789
+    CHECK(v1.cpu(kPod).error().code == Errc::kParse);
+    tree.write("memory/kubepods/pod1/memory.usage_in_bytes", "4200");
+    CHECK(v1.memory_usage(kPod).error().code == Errc::kParse);
+    tree.write("cpu/kubepods/pod1/cpu.stat", "nr_periods 150\nnr_throttled 35\nthrottled_time 12");
+    CHECK(v1.throttle(kPod).error().code == Errc::kParse);
+    tree.write("kubepods/pod1/memory.stat",
+               "inactive_anon 100\nactive_anon 400\nunevictable 20\nactive_file 300\n"
+               "inactive_file 18");
+    CHECK(v2.memory(kPod).error().code == Errc::kParse);
+    tree.write("kubepods/pod1/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1");
+    CHECK(v2.pressure(kPod, "cpu").error().code == Errc::kParse);
+    tree.write("kubepods/pod1/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4");
+    CHECK(v2.io(kPod).error().code == Errc::kParse);
+    tree.write("kubepods/pod1/memory.numa_stat", "anon N0=1\nfile N0=1");
+    CHECK(v2.numa(kPod).error().code == Errc::kParse);
+  }
+
+  TEST_CASE("a file of many pages is read to its last key") {
+    std::string body;
+    for (int i = 0; i < 2000; ++i) body += fmt::format("key_of_some_later_kernel_{} {}\n", i, i);
+    body += "inactive_anon 1\nactive_anon 2\ninactive_file 3\nactive_file 4\nunevictable 5\n";
+    const FakeTree tree{{"kubepods/pod1/memory.stat", body}};
+    CHECK(CgroupCounters{rooted(tree), kV2}.memory(kPod).value().without_cache() == Bytes{8});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "kernel/cold_memory.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -12,14 +13,38 @@ using koordlet::test::FakeTree;
 
 namespace {
 
-/// The classes that a kidled kernel prints; `cfei` and its like count.
-std::string stats(const std::string& cfei) {
-  return "# version: 1.0\n# page_scans: 24\n# slab_scans: 0\n# scan_period_in_seconds: 5\n"
-         "# use_hierarchy: 1\n# buckets: 1,2,5,15,30,60,120,240\n#\n"
-         "  csei 1 1 1 1 1 1 1 1\n  dsei 1 1 1 1 1 1 1 1\n  cfei " +
-         cfei +
-         "\n  dfei 0 0 0 0 0 0 0 0\n  csui 1 1 1 1 1 1 1 1\n  cfui 0 0 0 0 0 0 0 0\n"
-         "  dfui 0 0 0 0 0 0 0 0\n  slab 9 9 9 9 9 9 9 9\n";
+constexpr const char* kZeros = " 0 0 0 0 0 0 0 0\n";
+
+/// The 31 lines of a kidled kernel: 14 of heading, 16 classes of which four count, and slab.
+std::string stats(const std::string& cfei, const std::string& left_out = "") {
+  std::string out =
+      "# version: 1.0\n# page_scans: 24\n# slab_scans: 0\n# scan_period_in_seconds: 5\n"
+      "# use_hierarchy: 1\n# buckets: 1,2,5,15,30,60,120,240\n#\n"
+      "#   _-----=> clean/dirty\n#  / _----=> swap/file\n# | / _---=> evict/unevict\n"
+      "# || / _--=> inactive/active\n# ||| / _-=> slab\n# |||| /\n"
+      "# |||||  [1,2) [2,5) [5,15) [15,30) [30,60) [60,120) [120,240) [240,+inf)\n";
+  for (const char* row : {"csei",
+                          "dsei",
+                          "cfei",
+                          "dfei",
+                          "csui",
+                          "dsui",
+                          "cfui",
+                          "dfui",
+                          "csea",
+                          "dsea",
+                          "cfea",
+                          "dfea",
+                          "csua",
+                          "dsua",
+                          "cfua",
+                          "dfua"}) {
+    if (row == left_out) continue;
+    const bool counts = row[1] == 'f' && row[3] == 'i';
+    out += std::string{"  "} + row;
+    out += row == std::string{"cfei"} ? " " + cfei + "\n" : counts ? kZeros : " 1 1 1 1 1 1 1 1\n";
+  }
+  return out + "  slab 9 9 9 9 9 9 9 9\n";
 }
 
 TEST_SUITE("cold_memory") {
@@ -33,6 +58,19 @@ TEST_SUITE("cold_memory") {
     CHECK(parse_idle_page_stats(stats("1 2 3")).error().code == Errc::kParse);
     CHECK(parse_idle_page_stats(stats("1 2 3 4 5 6 7 x")).error().code == Errc::kParse);
     CHECK(parse_idle_page_stats(stats("1 2 3 4 5 6 7 -8")).error().code == Errc::kParse);
+    CHECK(parse_idle_page_stats(stats("1 2 3 4 5 6 7 8 9")).error().code == Errc::kParse);
+    CHECK(parse_idle_page_stats(stats("1 2 3 4 5 6 7 9223372036854775807")).has_error());
+    CHECK(parse_idle_page_stats(stats("1 2 3 4 5 6 7 8"), 8).error().code == Errc::kParse);
+    auto text = stats("1 2 3 4 5 6 7 8");
+    CHECK(std::count(text.begin(), text.end(), '\n') == 31);
+    text.pop_back();
+    CHECK(parse_idle_page_stats(text).error().code == Errc::kParse);  // cut
+    text = stats("1 2 3 4 5 6 7 8");
+    CHECK(parse_idle_page_stats(text.substr(text.find("#\n"))).error().code == Errc::kParse);
+    for (const char* row : {"cfei", "dfei", "cfui", "dfui"}) {
+      CAPTURE(row);
+      CHECK(parse_idle_page_stats(stats("1 2 3 4 5 6 7 8", row)).error().code == Errc::kParse);
+    }
   }
   TEST_CASE("read of a v1 cgroup where kidled is there; elsewhere kNotSupported") {
     FakeTree t{{"cg/memory/a/memory.idle_page_stats", stats("0 0 0 0 0 1 1 1")},
@@ -48,6 +86,10 @@ TEST_SUITE("cold_memory") {
     CHECK(
         read_cold_memory(roots, CgroupVersion::kV1, CgroupPath::parse("b").value()).error().code ==
         Errc::kNotFound);
+    t.write("cg/memory/c/memory.stat", "");  // this cgroup lives without the file
+    CHECK(
+        read_cold_memory(roots, CgroupVersion::kV1, CgroupPath::parse("c").value()).error().code ==
+        Errc::kNotSupported);
     roots.sys = t.path("nowhere");
     CHECK_FALSE(has_kidled(roots));
     CHECK(read_cold_memory(roots, CgroupVersion::kV1, a).error().code == Errc::kNotSupported);

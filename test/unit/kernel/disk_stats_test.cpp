@@ -47,6 +47,9 @@ TEST_SUITE("disk_stats") {
     for (const char* text : {"8 0 sda 1 2 3 4 5 6 7 8 9 10\n",
                              "8 0 sda 1 2 3 4 5 6 7 8 9 10 x\n",
                              "8 0\n",
+                             "\n8",
+                             "8 0 sda 1 2 3 4 5 6 7 8 9 10 11",
+                             "8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 1 sda1 1 2 3 4 5 6 7 8 9 10 1",
                              "x 0 sda 1 2 3 4 5 6 7 8 9 10 11\n",
                              "8 0 sda 1 2 99999999999999999999 4 5 6 7 8 9 10 11\n",
                              "8 0 sda 1 2 18446744073709551615 4 5 6 7 8 9 10 11\n"}) {
@@ -56,7 +59,18 @@ TEST_SUITE("disk_stats") {
       CHECK(disks.error().code == Errc::kParse);
     }
   }
-  TEST_CASE("no disks at all is an empty list") { CHECK(parse_disk_stats("").value().empty()); }
+  TEST_CASE("no disks at all is an empty list, of the file as well") {
+    CHECK(parse_disk_stats("").value().empty());
+    const FakeTree t{{"proc/diskstats", ""}};
+    HostRoots roots;
+    roots.proc = t.path("proc");
+    ProcFs proc{roots};
+    CHECK(proc.disks().value().empty());
+    t.write("proc/diskstats", kDisks);
+    CHECK(proc.disks().value().size() == 2);
+    t.write("proc/diskstats", "8 0 sda\n");
+    CHECK(proc.disks().error().code == Errc::kParse);
+  }
   TEST_CASE("device numbers") {
     CHECK(parse_device_number("253:16").value() == DeviceNumber{253, 16});
     CHECK(to_string(DeviceNumber{8, 1}) == "8:1");
@@ -81,8 +95,13 @@ TEST_SUITE("disk_stats") {
     CHECK(eth.tx_dropped == 4);
   }
   TEST_CASE("a network file without its heading, or with short lines, is refused") {
-    for (const char* text :
-         {"", "eth0: 1 2 3\n", "a|b\neth0: 1 2 3\n", "a|b\n: 1\n", "a|b\neth0 1\n"}) {
+    for (const char* text : {"",
+                             "a|b\neth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 1",
+                             "a|b\neth0: 1 2 3 4 5 6 7 8 9 10 11 x 13 14 15 16\n",
+                             "eth0: 1 2 3\n",
+                             "a|b\neth0: 1 2 3\n",
+                             "a|b\n: 1\n",
+                             "a|b\neth0 1\n"}) {
       CAPTURE(text);
       CHECK(parse_net_dev(text).error().code == Errc::kParse);
     }

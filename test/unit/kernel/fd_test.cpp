@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "support/fake_tree.hpp"
 
@@ -99,6 +102,65 @@ TEST_SUITE("kept_file") {
     CHECK(file.read().value() == big);
     auto small = KeptFile::open(tree.path("small")).value();
     CHECK(small.read().value() == "x\n");
+  }
+
+  TEST_CASE(
+      "a kernel file of many pages, which comes in pieces, is read whole: each line counted") {
+    // One record a mapping; the kernel gives just under a page a call.
+    constexpr std::size_t kPages = 400, kPage = 4096;
+    void* const block =
+        ::mmap(nullptr, (kPages + 2) * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(block != MAP_FAILED);
+    auto* const first = static_cast<char*>(block) + kPage;
+    for (std::size_t i = 0; i < kPages; ++i) {  // by turns, so that no two are one mapping
+      const int protection = i % 2 == 0 ? PROT_READ : PROT_READ | PROT_WRITE;
+      REQUIRE(::mprotect(first + i * kPage, kPage, protection) == 0);
+    }
+    auto file = KeptFile::open("/proc/self/maps").value();
+    const std::string text{file.read().value()};
+    CHECK(text.size() > 3 * kPage);
+    CHECK(text.back() == '\n');
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < kPages; ++i) {
+      const auto start = reinterpret_cast<std::uintptr_t>(first + i * kPage);
+      if (text.find(fmt::format("\n{:x}-", start)) != std::string::npos) ++found;
+    }
+    CHECK(found == kPages);
+    ::munmap(block, (kPages + 2) * kPage);
+  }
+
+  TEST_CASE("lengths around a page and around the buffer come whole") {
+    const FakeTree tree;
+    for (const std::size_t size :
+         {1u, 2047u, 3071u, 3072u, 4095u, 4096u, 4097u, 65535u, 65536u, 65537u, 131072u}) {
+      CAPTURE(size);
+      std::string body(size, 'x');
+      body.back() = '\n';
+      tree.write("a", body);
+      auto file = KeptFile::open(tree.path("a")).value();
+      CHECK(file.read().value() == body);
+      CHECK(file.read().value() == body);
+    }
+  }
+
+  TEST_CASE("over 16 MiB is an error, not a part") {
+    const FakeTree tree{{"a", "x\n"}};
+    std::filesystem::resize_file(tree.path("a"), (16u << 20) + 1);
+    auto file = KeptFile::open(tree.path("a")).value();
+    CHECK(file.read().error().code == Errc::kRange);
+  }
+
+  TEST_CASE("a file that may be empty: no byte is a content, removal is still gone") {
+    const FakeTree tree{{"a", ""}};
+    auto file = KeptFile::open(tree.path("a"), true).value();
+    CHECK(file.read().value().empty());
+    tree.write("a", "1\n");
+    CHECK(file.read().value() == "1\n");
+    tree.remove("a");
+    const auto r = file.read();
+    REQUIRE(r.has_error());
+    CHECK(r.error().code == Errc::kGone);
+    CHECK(r.error().context.starts_with(tree.path("a")));
   }
 
   TEST_CASE("row 49: empty content and a removed file are gone, not empty values") {

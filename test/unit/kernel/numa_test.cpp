@@ -1,8 +1,11 @@
 #include "kernel/numa.hpp"
 
+#include <unistd.h>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "kernel/cgroup_counters.hpp"
 #include "kernel/procfs.hpp"
 #include "support/fake_tree.hpp"
 
@@ -40,6 +43,9 @@ TEST_SUITE("numa") {
     CHECK(parse_numa_use(0, "Node 0 MemTotal: 5 MB\n").error().code == Errc::kParse);
     CHECK(parse_numa_use(0, "Node 0 MemTotal: -5 kB\n").error().code == Errc::kParse);
     CHECK(parse_numa_use(0, "").error().code == Errc::kParse);
+    CHECK(parse_numa_use(0, meminfo(1, 1)).error().code == Errc::kParse);  // another node's
+    text = meminfo(0, 1);
+    CHECK(parse_numa_use(0, text.substr(0, text.size() - 5)).error().code == Errc::kParse);
   }
   TEST_CASE("nodes keep their gaps, one without memory information is left out") {
     const FakeTree t{{"sys/bus/node/devices/node0/meminfo", meminfo(0, 20'000'000)},
@@ -64,6 +70,19 @@ TEST_SUITE("numa") {
     CHECK(parse_cpu_lines("cpu 1 2 3 4 5 6 7\n").error().code == Errc::kParse);
     CHECK(parse_cpu_lines("cpu0 1 2 3\n").error().code == Errc::kParse);
     CHECK(parse_cpu_lines("cpu0 1 2 3 4 5 6 x\n").error().code == Errc::kParse);
+    CHECK(parse_cpu_lines("cpux 1 2 3 4 5 6 7\n").error().code == Errc::kParse);
+    CHECK(parse_cpu_lines("").error().code == Errc::kParse);
+    CHECK(parse_cpu_lines("cpu0 1 2 3 4 5 6 7\ncpu1 1 2 3 4 5 6 7").error().code == Errc::kParse);
+  }
+  TEST_CASE("a reading of stat that failed leaves no CPU lines of an older moment") {
+    const FakeTree t{{"stat", "cpu 1 1 1 1 1 1 1 0\ncpu0 1 1 1 1 1 1 1 0\nintr 5 5\n"}};
+    HostRoots roots;
+    roots.proc = t.root();
+    ProcFs proc{roots};
+    REQUIRE(proc.stat().has_value());
+    t.write("stat", "cpu 1 1 1 1 1 1 x\ncpu0 1 1 1 1 1 1 1 0\nintr 5 5\n");
+    CHECK(proc.stat().has_error());
+    CHECK(proc.cpu_lines().error().code == Errc::kNotFound);
   }
   TEST_CASE("ProcFs gives the CPU lines of its last reading, and none before") {
     const FakeTree t{{"stat", "cpu 1 1 1 1 1 1 1 0\ncpu0 1 1 1 1 1 1 1 0\nintr 5 5\n"}};
@@ -81,12 +100,67 @@ TEST_SUITE("numa") {
           std::map<int, Bytes>{{0, Bytes{600 * 4096}}, {1, Bytes{100 * 4096}}});
     CHECK(parse_cgroup_numa_v1(text, 65536).value().at(1) == Bytes{100 * 65536});
     CHECK(parse_cgroup_numa_v1("total=1 N0=1\n", 4096).error().code == Errc::kParse);
-    CHECK(parse_cgroup_numa_v1("hierarchical_total=1 N0=x\n", 4096).error().code == Errc::kParse);
+    for (const char* bad : {"hierarchical_total=1 N0=x\n",
+                            "hierarchical_total=1\n",
+                            "hierarchical_total=1 N0\n",
+                            "hierarchical_total=1 N=1\n",
+                            "hierarchical_total=1 N0=-1\n",
+                            "hierarchical_total=1 N0=99999999999999999\n",
+                            "hierarchical_total=10 N0=1",
+                            ""}) {
+      CAPTURE(bad);
+      CHECK(parse_cgroup_numa_v1(bad, 4096).error().code == Errc::kParse);
+    }
   }
   TEST_CASE("a v2 cgroup: anon and file in bytes, other lines left alone") {
     CHECK(parse_cgroup_numa_v2("anon N0=100 N1=1\nkernel_stack N0=9\nfile N0=20 N1=2\n").value() ==
           std::map<int, Bytes>{{0, Bytes{120}}, {1, Bytes{3}}});
-    CHECK(parse_cgroup_numa_v2("anon N0=100\n").error().code == Errc::kParse);
+    for (const char* bad : {"anon N0=100\n",
+                            "file N0=100\n",
+                            "anon\nfile N0=1\n",
+                            "anon N0=1 N1=1\nfile N0=1\n",
+                            "anon N0=1\nfile N1=1\n",
+                            "anon N0=100\nfile N0=1",
+                            ""}) {
+      CAPTURE(bad);
+      CHECK(parse_cgroup_numa_v2(bad).error().code == Errc::kParse);
+    }
+  }
+  TEST_CASE(
+      "10.3: a pod's memory is in its containers: the hierarchical line counts, not the first") {
+    const FakeTree t{
+        {"memory/pod/memory.numa_stat", "total=0 N0=0 N2=0\nhierarchical_total=30 N0=10 N2=20\n"},
+        {"pod/memory.numa_stat", "anon N0=4096 N2=0\nfile N0=4096 N2=8192\n"}};
+    HostRoots roots;
+    roots.cgroup = t.root();
+    const auto pod = CgroupPath::parse("pod").value();
+    const auto page = ::sysconf(_SC_PAGESIZE);
+    CgroupCounters v1{roots, CgroupVersion::kV1}, v2{roots, CgroupVersion::kV2};
+    CHECK(v1.numa(pod).value() ==
+          std::map<int, Bytes>{{0, Bytes{10 * page}}, {2, Bytes{20 * page}}});
+    CHECK(v2.numa(pod).value() == std::map<int, Bytes>{{0, Bytes{8192}}, {2, Bytes{8192}}});
+    CHECK(v1.numa(CgroupPath::parse("gone").value()).error().code == Errc::kNotFound);
+    t.write("pod/memory.numa_stat", "anon N0=4096\n");
+    CHECK(v2.numa(pod).error().code == Errc::kParse);
+    t.remove("pod/memory.numa_stat");
+    t.write("pod/cpu.stat", "usage_usec 1\n");  // no memory controller here
+    CHECK(v2.numa(pod).error().code == Errc::kNotSupported);
+  }
+  TEST_CASE("row 17: a generic initiator and a node of CPUs alone are no nodes with memory") {
+    const FakeTree t{{"sys/bus/node/devices/node0/meminfo", meminfo(0, 20'000'000)},
+                     {"sys/bus/node/devices/node1/meminfo",
+                      "Node 1 MemTotal: 0 kB\nNode 1 MemFree: 0 kB\nNode 1 Active(file): 0 kB\n"
+                      "Node 1 Inactive(file): 0 kB\nNode 1 SReclaimable: 0 kB\n"},
+                     {"sys/bus/node/devices/node2/meminfo", "of no use\n"},
+                     {"sys/devices/system/node/has_memory", "0\n"},
+                     {"sys/devices/system/node/has_generic_initiator", "2\n"}};
+    HostRoots roots;
+    roots.sys = t.path("sys");
+    const auto nodes = read_numa_use(roots).value();
+    REQUIRE(nodes.size() == 1);
+    CHECK(nodes[0].node == 0);
+    t.write("sys/devices/system/node/has_generic_initiator", "\n");
+    CHECK(read_numa_use(roots).error().code == Errc::kParse);
   }
 }
 

@@ -49,8 +49,14 @@ TEST_SUITE("procfs/stat") {
   }
 
   TEST_CASE("short, empty and damaged text is kParse") {
-    for (const char* text :
-         {"", "\n", "cpu\n", "cpu 1 2 3 4 5 6\n", "cpu 1 2 x 4 5 6 7\n", "cpu 1 2 -3 4 5 6 7\n"}) {
+    for (const char* text : {"",
+                             "\n",
+                             "cpu\n",
+                             "cpu 1 2 3 4 5 6\n",
+                             "cpu 1 2 x 4 5 6 7\n",
+                             "cpu 1 2 -3 4 5 6 7\n",
+                             "cpu 1 2 3 4 5 6 7",
+                             "cpu 1 2 3 4 5 6 7\nintr 12"}) {
       CAPTURE(text);
       CHECK(parse_proc_stat(text).error().code == Errc::kParse);
     }
@@ -68,6 +74,15 @@ TEST_SUITE("procfs/meminfo") {
         "MemAvailable:   256703236 kB\nBuffers:  1 kB\n");
     REQUIRE(m.has_value());
     CHECK(m->total - m->available == Bytes{6'891'077'632});
+  }
+
+  TEST_CASE("T6b: with page cache the node uses what is not free") {
+    const auto m = parse_meminfo(
+        "MemTotal:       263432804 kB\nMemFree:        254391744 kB\n"
+        "MemAvailable:   256703236 kB\n");
+    REQUIRE(m.has_value());
+    REQUIRE(m->free.has_value());
+    CHECK(m->total - *m->free == Bytes{9'258'045'440});
   }
 
   TEST_CASE("row 34: kB become bytes") {
@@ -108,6 +123,7 @@ TEST_SUITE("procfs/meminfo") {
       CHECK(parse_meminfo(std::string{line} + "MemAvailable: 1 kB\n").error().code == Errc::kParse);
     }
     CHECK(parse_meminfo("").error().code == Errc::kParse);
+    CHECK(parse_meminfo("MemTotal: 2 kB\nMemAvailable: 1 kB").error().code == Errc::kParse);
   }
 }
 
@@ -155,6 +171,7 @@ TEST_SUITE("procfs/psi") {
   TEST_CASE("damaged numbers and missing keys are kParse, in the full line as well") {
     for (const char* line : {"some\n",
                              "some avg10=1.0\n",
+                             "some avg10=1.0 avg60=1.0 avg300=1.0 total=12",  // perhaps 123
                              "some avg10=1.0 avg60=1.0 avg300=1.0\n",
                              "some avg60=1.0 avg300=1.0 total=1\n",
                              "some avg10= avg60=1.0 avg300=1.0 total=1\n",

@@ -46,7 +46,7 @@ TEST_SUITE("resctrl_monitor") {
       CHECK_FALSE(caches->front().mbm_total_bytes);
       CHECK(caches->front().llc_occupancy_bytes == 1u);
     }
-    for (const char* word : {"many\n", "-1\n", "\n"}) {
+    for (const char* word : {"many\n", "-1\n", "\n", "", "1 2\n", "12345"}) {
       CAPTURE(word);
       t.write(file, word);
       CHECK(read_resctrl_group(roots_of(t), "").error().code == Errc::kParse);
@@ -55,10 +55,28 @@ TEST_SUITE("resctrl_monitor") {
   TEST_CASE("no such group is kNotFound, a name that is a path is refused") {
     const FakeTree t{{"sys/fs/resctrl/mon_data/mon_L3_00/llc_occupancy", "1\n"}};
     CHECK(read_resctrl_group(roots_of(t), "LS").error().code == Errc::kNotFound);
-    for (const char* name : {"../x", "a/b", "."}) {
+    HostRoots bare;
+    bare.sys = t.path("nowhere");  // not mounted
+    CHECK(read_resctrl_group(bare, "").error().code == Errc::kNotFound);
+    for (const char* name : {"../x", "a/b", ".", "..", "/", "info", "mon_data", "mon_groups"}) {
       CAPTURE(name);
       CHECK(read_resctrl_group(roots_of(t), name).error().code == Errc::kRange);
     }
+  }
+  TEST_CASE("a CPU that allocates caches and monitors none is kNotSupported") {
+    const FakeTree t{{"sys/fs/resctrl/BE/schemata", "L3:0=fff\n"}};
+    CHECK(read_resctrl_group(roots_of(t), "BE").error().code == Errc::kNotSupported);
+  }
+  TEST_CASE("odd cache ids keep their number, other names are left alone") {
+    const FakeTree t{{"sys/fs/resctrl/mon_data/mon_L3_08/llc_occupancy", "5\n"},
+                     {"sys/fs/resctrl/mon_data/mon_L3_112/llc_occupancy", "6\n"},
+                     {"sys/fs/resctrl/mon_data/mon_L3_x/llc_occupancy", "7\n"},
+                     {"sys/fs/resctrl/mon_data/mon_L3_/llc_occupancy", "8\n"},
+                     {"sys/fs/resctrl/mon_data/mon_L2_00/llc_occupancy", "9\n"}};
+    const auto caches = read_resctrl_group(roots_of(t), "").value();
+    REQUIRE(caches.size() == 2);
+    CHECK(caches[0].cache_id == 8);
+    CHECK(caches[1].cache_id == 112);
   }
 }
 
