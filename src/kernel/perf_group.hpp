@@ -20,8 +20,8 @@ namespace koordlet::kernel {
 struct PerfEventSpec {
   std::string name;
 };
-/// cycles, instructions, LLC references, LLC misses: the first two are always on general names, the
-/// last two are left out on AMD, where the generic cache events mean L2 (reference metrics 6).
+/// cycles, instructions, LLC references, LLC misses, in this order. The last two are there on Intel
+/// alone: the generic cache events mean L2 on AMD and L1 on Arm (reference metrics 6).
 std::vector<PerfEventSpec> interference_events(const HostRoots& roots);
 
 /// One read of a group leader with PERF_FORMAT_GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING |
@@ -44,18 +44,32 @@ std::optional<double> scaled(std::uint64_t value,
 
 /// Counts of one cgroup over one window, summed over CPUs, each scaled on its own CPU first.
 struct PerfCounts {
-  /// In the order of the events asked for. nullopt: the group never ran while enabled on any CPU.
+  /// In the order of the events asked for. nullopt: there was time to count on some CPU, and the
+  /// group ran on none (others had the counters). 0 when no task of the cgroup ran at all: time
+  /// only passes for a group while one does. A CPU on which it had time and never ran is left out:
+  /// ratios of two counts hold, the counts are too low then.
   std::vector<std::optional<double>> values;
 };
+/// What one CPU's leader gave, and the ids of its events in the order asked for.
+struct PerfCpuReading {
+  PerfGroupReading reading;
+  std::vector<std::uint64_t> ids;
+};
+/// Values are matched by id, never by place. kParse: an event of a CPU has no value in its reading.
+Result<PerfCounts> sum_counts(std::span<const PerfCpuReading> cpus, std::size_t events);
 
-/// One group of events of one cgroup on each of `cpus` (reference metrics 6): flags PID_CGROUP and
-/// CLOEXEC, opened disabled, read and closed as a whole. Costs cpus x events descriptors, and the
-/// counters are reprogrammed at each switch of cgroups while it is open.
+/// One group of events of one cgroup, its descendants included, on each of `cpus` (reference
+/// metrics 6): flags PID_CGROUP and CLOEXEC, opened disabled, read and closed as a whole. Costs
+/// cpus x events descriptors, and the counters are reprogrammed at each switch of cgroups while it
+/// is open.
 class PerfGroup {
  public:
-  /// `directory`: absolute directory of the cgroup (v1: of the perf_event hierarchy). kNotFound:
-  /// the machine has no such counter, kNotSupported, kDenied (perf_event_paranoid, CAP_PERFMON),
-  /// kBusy (descriptors): nothing stays open after an error. The context names event and CPU.
+  /// `directory`: absolute directory of the cgroup (v1: of the perf_event hierarchy). 1 to 64
+  /// events and at least one CPU (kRange). kGone: the cgroup is not there (any more). kNotFound:
+  /// libpfm4 or the machine has no such counter. kNotSupported: the CPU is offline, or cannot count
+  /// this way. kDenied: perf_event_paranoid, CAP_PERFMON. kBusy: no descriptors, or a counter is
+  /// taken. kInvalid: no cgroup directory. Nothing stays open after an error. The context names
+  /// event and CPU.
   static Result<PerfGroup> open(const std::string& directory,
                                 const std::vector<PerfEventSpec>& events,
                                 const CpuSet& cpus);
@@ -73,7 +87,11 @@ class PerfGroup {
   std::size_t event_count_ = 0;
 };
 
-/// Absolute directory that PerfGroup::open() wants; nullopt where v1 has no perf_event hierarchy.
+/// Absolute directory that PerfGroup::open() wants. v1: below the perf_event hierarchy; where that
+/// is not mounted, perf_event belongs to the unified hierarchy ("unified" below the root, hierarchy
+/// 0 in <proc>/cgroups), and a cgroup of this name there will do if it has tasks: an empty one
+/// would count a false 0. nullopt: none of these. It does not look whether the cgroup exists
+/// otherwise.
 std::optional<std::string> perf_cgroup_directory(const HostRoots& roots,
                                                  CgroupVersion version,
                                                  const CgroupPath& cgroup);
