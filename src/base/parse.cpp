@@ -1,7 +1,7 @@
 #include "base/parse.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -65,6 +65,15 @@ std::optional<std::string_view> next_line(std::string_view& rest) {
   const auto line = rest.substr(0, end);
   rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
   return line;
+}
+
+std::string printable(std::string_view text, std::size_t max) {
+  text = trim(text);  // a line of text comes with its end
+  std::string out{text.substr(0, max)};
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
+  if (text.size() > max) out += "...";
+  return out;
 }
 
 }  // namespace koordlet

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -23,5 +24,9 @@ std::optional<std::string_view> next_field(std::string_view& rest);
 /// Cuts the next line (without '\n') off the front of `rest`; nullopt at the end. A last line
 /// without '\n' counts.
 std::optional<std::string_view> next_line(std::string_view& rest);
+
+/// Outside text for a message: trimmed, cut to `max` bytes ("..." behind), and everything but
+/// printable ASCII is '?'.
+std::string printable(std::string_view text, std::size_t max);
 
 }  // namespace koordlet

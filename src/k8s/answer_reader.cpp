@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
+
 namespace koordlet::k8s {
 namespace asio = boost::asio;
 namespace json = boost::json;

@@ -1,6 +1,7 @@
 #include <boost/beast/http/status.hpp>
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "k8s/api_client.hpp"
 #include "k8s/paced_json.hpp"
 

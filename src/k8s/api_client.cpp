@@ -8,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "k8s/paced_json.hpp"
 #include "k8s/server_url.hpp"
 #include "k8s/token_source.hpp"

@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "k8s/paced_json.hpp"
 #include "k8s/time_text.hpp"
 #include "reactor/task_group.hpp"

@@ -58,13 +58,4 @@ asio::awaitable<Result<json::value>> parse_paced(std::string_view text, Pace& pa
   co_return feed.finish();
 }
 
-std::string printable(std::string_view text, std::size_t max) {
-  text = trim(text);  // a line of text comes with its end
-  std::string out{text.substr(0, max)};
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
-  if (text.size() > max) out += "...";
-  return out;
-}
-
 }  // namespace koordlet::k8s

@@ -46,7 +46,4 @@ class JsonFeed {
 /// A whole text, paced. `text` must stay until the end.
 boost::asio::awaitable<Result<boost::json::value>> parse_paced(std::string_view text, Pace& pace);
 
-/// Outside text for a message: cut, everything but printable ASCII replaced.
-std::string printable(std::string_view text, std::size_t max);
-
 }  // namespace koordlet::k8s

@@ -25,20 +25,6 @@ std::string shown(std::string_view value) {
   return fmt::format("write '{}{}'", value.substr(0, kMax), value.size() > kMax ? "..." : "");
 }
 
-bool is_kernel_file(int fd) {
-  struct statfs fs {};
-  if (::fstatfs(fd, &fs) != 0) return true;
-  switch (static_cast<unsigned long>(fs.f_type)) {
-    case CGROUP_SUPER_MAGIC:
-    case CGROUP2_SUPER_MAGIC:
-    case PROC_SUPER_MAGIC:
-    case SYSFS_MAGIC:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Result<Fd> open_fd(const std::string& path, int flags) {
   int fd = -1;
   do {
@@ -63,6 +49,20 @@ std::string& read_buffer() {
 }
 
 }  // namespace
+
+bool is_kernel_file(int fd) {
+  struct statfs fs {};
+  if (::fstatfs(fd, &fs) != 0) return true;
+  switch (static_cast<unsigned long>(fs.f_type)) {
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
 
 Fd& Fd::operator=(Fd&& o) noexcept {
   if (this != &o) {

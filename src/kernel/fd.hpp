@@ -28,6 +28,10 @@ class Fd {
   int fd_ = -1;
 };
 
+/// Of a file system that the kernel makes up (cgroup, proc, sysfs), not of a recorded tree. Unknown
+/// counts as yes.
+bool is_kernel_file(int fd);
+
 /// Whole content of a small kernel or config file, at most `max` bytes (kRange beyond). Errors name
 /// the path.
 Result<std::string> read_file(const std::string& path, std::size_t max = 1 << 20);

@@ -136,6 +136,8 @@ Result<std::chrono::milliseconds> probe_psi_trigger(const HostRoots& roots) {
     // One trigger a descriptor; the kernel cuts the last byte off, so the NUL goes along.
     const Fd fd{::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)};
     if (!fd) return errno_error(errno, path, "open");
+    if (!is_kernel_file(fd.get()))
+      return Error{Errc::kNotSupported, path + ": not a pressure file of the kernel"};
     const auto text = fmt::format("some {} {}", window_ms * 100, window_ms * 1000);
     if (::write(fd.get(), text.c_str(), text.size() + 1) >= 0)
       return std::chrono::milliseconds{window_ms};

@@ -37,7 +37,8 @@ Result<void> probe_psi(const HostRoots& roots);
 Result<void> probe_cgroup_psi(const HostRoots& roots);
 
 /// Shortest window of a PSI trigger that this process may set: 500 ms, or 2 s without
-/// CAP_SYS_RESOURCE. kNotFound: no PSI; kDenied, kInvalid: no trigger at all.
+/// CAP_SYS_RESOURCE. kNotFound: no PSI; kDenied, kInvalid: no trigger at all; kNotSupported: a file
+/// of no kernel, which is left as it is.
 Result<std::chrono::milliseconds> probe_psi_trigger(const HostRoots& roots);
 
 /// BTF of the kernel, for BPF programs that fit any kernel (CO-RE).

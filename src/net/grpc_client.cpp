@@ -56,6 +56,13 @@ std::uint64_t status_of_http(unsigned http) {
   }
 }
 
+/// `prefix` is whole.
+std::size_t message_size(std::string_view prefix) {
+  std::uint32_t size = 0;
+  for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(prefix[1 + i]);
+  return size;
+}
+
 int hex(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -73,19 +80,14 @@ std::string grpc_frame(std::string_view message) {
   return out;
 }
 
-Result<std::string> grpc_unframe(std::string body) {
-  if (body.size() < kGrpcPrefix)
-    return Error{Errc::kParse, fmt::format("expected a message, got {} bytes", body.size())};
-  if (body[0] != 0) return Error{Errc::kParse, "expected a message that is not compressed"};
-  std::uint32_t size = 0;
-  for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(body[1 + i]);
-  if (body.size() - kGrpcPrefix != size) {
-    return Error{
-        Errc::kParse,
-        fmt::format("expected a message of {} bytes, got {}", size, body.size() - kGrpcPrefix)};
-  }
-  body.erase(0, kGrpcPrefix);
-  return body;
+Result<std::string> grpc_unframe(std::string_view prefix, std::string message) {
+  if (prefix.size() != kGrpcPrefix)
+    return Error{Errc::kParse, fmt::format("expected a message, got {} bytes", prefix.size())};
+  if (prefix[0] != 0) return Error{Errc::kParse, "expected a message that is not compressed"};
+  const auto size = message_size(prefix);
+  if (message.size() == size) return message;
+  return Error{Errc::kParse,
+               fmt::format("expected a message of {} bytes, got {}", size, message.size())};
 }
 
 std::string grpc_unescape(std::string_view text) {
@@ -121,13 +123,13 @@ Result<std::string> grpc_message_of(Http2Answer answer) {
   }
   const auto code = parse_u64(*status);
   if (!code) {
-    return Error{Errc::kParse,
-                 fmt::format("grpc-status: expected a number, got '{}'",
-                             printable_words(*status, kShownWords))};
+    return Error{
+        Errc::kParse,
+        fmt::format("grpc-status: expected a number, got '{}'", printable(*status, kShownWords))};
   }
-  if (*code == 0) return grpc_unframe(std::move(answer.body));
+  if (*code == 0) return grpc_unframe(answer.prefix, std::move(answer.body));
   auto shown = fmt::format("status {}", *code);
-  if (words != nullptr) shown += ": " + printable_words(grpc_unescape(*words), kShownWords);
+  if (words != nullptr) shown += ": " + printable(grpc_unescape(*words), kShownWords);
   return Error{code_of(*code), shown};
 }
 
@@ -142,6 +144,8 @@ boost::asio::awaitable<Result<std::string>> grpc_call(Http2Client& client,
                      {"grpc-timeout", grpc_timeout(timeout)}};
   request.body = grpc_frame(message);
   request.timeout = timeout;
+  request.prefix = kGrpcPrefix;
+  request.size_after = &message_size;
   auto answer = co_await client.post(std::move(request));
   if (!answer) co_return wrap(path, answer.error());
   auto out = grpc_message_of(std::move(*answer));

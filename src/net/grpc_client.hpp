@@ -17,7 +17,7 @@ inline constexpr std::size_t kGrpcPrefix = 5;  ///< bytes before each message
 std::string grpc_frame(std::string_view message);
 /// The one message of a unary answer. kParse: shorter or longer than its prefix says, or
 /// compressed.
-Result<std::string> grpc_unframe(std::string body);
+Result<std::string> grpc_unframe(std::string_view prefix, std::string message);
 /// "%20" and the like of grpc-message, undone; what is no escape stays.
 std::string grpc_unescape(std::string_view text);
 /// Value of the header grpc-timeout: at most 8 digits and a unit; never 0.

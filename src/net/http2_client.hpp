@@ -23,6 +23,12 @@ struct Http2Request {
   Http2Headers headers = {};
   std::string body = {};
   std::optional<std::chrono::milliseconds> timeout = {};  ///< nullopt: the client's
+  /// So many bytes at the start of the answer's body are kept apart from the rest of it.
+  std::size_t prefix = 0;
+  /// Size of the rest, by the prefix; 0: unknown. Memory for it is set aside at once (never more
+  /// than max_body): a body that moves each time it outgrows its place holds the loop for longer
+  /// and longer.
+  std::size_t (*size_after)(std::string_view prefix) = nullptr;
 };
 
 /// The whole answer, its trailers included.
@@ -30,7 +36,8 @@ struct Http2Answer {
   unsigned status = 0;
   Http2Headers headers;
   Http2Headers trailers;
-  std::string body;
+  std::string prefix;  ///< of the body, as asked for; shorter when there was no more
+  std::string body;    ///< what comes after it
 };
 /// nullptr: no such header. Names are in lower case on the wire.
 const std::string* find_header(const Http2Headers& headers, std::string_view name);

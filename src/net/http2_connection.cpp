@@ -105,7 +105,7 @@ void Http2Connection::write() {
 asio::awaitable<Http2Connection::Outcome> Http2Connection::post(
     const Http2Request& request, std::chrono::steady_clock::time_point deadline) {
   const auto self = shared_from_this();
-  const auto stream = std::make_shared<Stream>(socket_.get_executor(), request.body);
+  const auto stream = std::make_shared<Stream>(socket_.get_executor(), request);
   const auto id = submit(request, *stream);
   if (!id) {
     draining_ = true;  // out of stream ids

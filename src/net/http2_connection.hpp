@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -42,11 +43,16 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
 
  private:
   struct Stream {
-    Stream(const boost::asio::any_io_executor& ex, std::string b)
-        : wake{ex, boost::asio::steady_timer::time_point::max()}, body{std::move(b)} {}
+    Stream(const boost::asio::any_io_executor& ex, const Http2Request& request)
+        : wake{ex, boost::asio::steady_timer::time_point::max()},
+          body{request.body},
+          prefix{request.prefix},
+          size_after{request.size_after} {}
     boost::asio::steady_timer wake;  ///< cancelled when the stream is over
     std::string body;                ///< of the request
     std::size_t sent = 0;            ///< bytes of it
+    std::size_t prefix;              ///< as in the request
+    std::size_t (*size_after)(std::string_view);
     Http2Answer answer;
     std::size_t header_bytes = 0;  ///< of all header blocks
     bool left = false;             ///< the request's headers went out
@@ -64,6 +70,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   Result<std::int32_t> submit(const Http2Request& request, Stream& stream);
   void reset(std::int32_t id);
   Result<void> receive(const char* data, std::size_t size);
+  void keep(std::string_view data, Stream& stream) const;  ///< a part of an answer's body
   Result<void> fill_outbox();
   bool is_done() const;  ///< neither side has anything to say
 

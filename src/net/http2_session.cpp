@@ -92,16 +92,16 @@ struct Http2Connection::Callbacks {
     const auto s = stream(user, id);
     if (!s || s->failure) return 0;
     s->touched = true;
-    auto& body = s->answer.body;
-    if (size <= self(user).max_body_ - body.size()) {
-      body.append(view(data, size));
+    const auto& answer = s->answer;
+    if (size <= self(user).max_body_ - answer.prefix.size() - answer.body.size()) {
+      self(user).keep(view(data, size), *s);
       return 0;
     }
     s->failure = Error{
         Errc::kRange,
         fmt::format(
             "{}: expected an answer of at most {} bytes", self(user).name_, self(user).max_body_)};
-    body = {};
+    s->answer.body = {};
     nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
     return 0;
   }
@@ -189,6 +189,17 @@ Result<std::int32_t> Http2Connection::submit(const Http2Request& request, Stream
       nghttp2_submit_request(session_, nullptr, fields.data(), fields.size(), &body, nullptr);
   if (id < 0) return Error{Errc::kBusy, fmt::format("{}: {}", name_, nghttp2_strerror(id))};
   return id;
+}
+
+void Http2Connection::keep(std::string_view data, Stream& s) const {
+  auto& answer = s.answer;
+  if (const auto missing = s.prefix - answer.prefix.size(); missing > 0) {
+    answer.prefix += data.substr(0, missing);
+    data.remove_prefix(std::min(missing, data.size()));
+    if (answer.prefix.size() == s.prefix && s.size_after != nullptr)
+      answer.body.reserve(std::min(s.size_after(answer.prefix), max_body_ - s.prefix));
+  }
+  answer.body += data;
 }
 
 void Http2Connection::reset(std::int32_t id) {

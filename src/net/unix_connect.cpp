@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "kernel/fd.hpp"
 
 namespace koordlet::net {
@@ -19,7 +20,7 @@ Result<asio::local::stream_protocol::socket> connect_unix(const asio::any_io_exe
   if (path.empty() || path.size() >= sizeof at.sun_path || path.find('\0') != std::string::npos) {
     return Error{Errc::kRange,
                  fmt::format("socket '{}': expected a path of 1 to {} bytes",
-                             printable_words(path, sizeof at.sun_path),
+                             printable(path, sizeof at.sun_path),
                              sizeof at.sun_path - 1)};
   }
   at.sun_family = AF_UNIX;
@@ -35,13 +36,6 @@ Result<asio::local::stream_protocol::socket> connect_unix(const asio::any_io_exe
   out.assign(asio::local::stream_protocol{}, fd.get(), ec);
   if (ec) return Error{Errc::kIo, fmt::format("{}: socket: {}", path, ec.message())};
   fd.release();
-  return out;
-}
-
-std::string printable_words(std::string_view text, std::size_t max) {
-  std::string out{text.substr(0, max)};
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
   return out;
 }
 

@@ -16,7 +16,4 @@ namespace koordlet::net {
 Result<boost::asio::local::stream_protocol::socket> connect_unix(
     const boost::asio::any_io_executor& ex, const std::string& path);
 
-/// Words of a peer for a message of ours: cut to `max` bytes, what is not printable ASCII is '?'.
-std::string printable_words(std::string_view text, std::size_t max);
-
 }  // namespace koordlet::net

@@ -79,6 +79,7 @@ void trim_baselines(BaselineTable& table, std::size_t max);
 struct InterferenceState {
   std::deque<bool> cpi_outliers;   ///< of the last `of_windows` CPI samples
   std::deque<int> degrees;         ///< known degrees, newest last, at most max(of, clear) windows
+  int unknown_windows = 0;         ///< in a row, up to now
   std::vector<MicroSample> micro;  ///< the newest reading, for the windows up to the next one
   MonoTime micro_at;
   bool interfered = false;
@@ -99,7 +100,9 @@ InterferenceDegree degree_of(const InterferenceWindow& window,
                              const InterferenceConfig& config);
 
 /// One window of one pod: its result (without culprits) and what to remember. A window without a
-/// degree neither enters nor clears.
+/// degree neither enters nor clears, it is as if it had not been; after `clear_windows` of them in
+/// a row what was known is too old to stand on, and the pod counts as not interfered. `window` of
+/// the result holds the CPI that stands in it, which may be of an earlier window.
 std::pair<PodInterference, InterferenceState> judge(const std::string& pod_uid,
                                                     const InterferenceWindow& window,
                                                     const BaselineTable& baselines,

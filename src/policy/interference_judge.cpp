@@ -62,18 +62,22 @@ std::pair<PodInterference, InterferenceState> judge(const std::string& pod_uid,
                                                     const InterferenceConfig& c) {
   PodInterference out;
   out.uid = pod_uid;
-  out.window = window;
-  const auto judged = with_micro(window, state, c);
+  out.window = with_micro(window, state, c);
+  const auto& judged = out.window;
   out.worst_z = micro_score(judged.micro, baselines, owner_uid, cpu_model, c).worst_z;
   // A reading counts once, however many windows it stands for.
   if (out.worst_z && !window.micro.empty())
     push(state.cpi_outliers, *out.worst_z > kOutlierZ, c.of_windows);
   out.degree = degree_of(judged, baselines, owner_uid, cpu_model, state.cpi_outliers, c);
-  // A window that nothing is known of neither enters nor clears: it is as if it had not been.
-  if (out.degree.degree)
-    push(state.degrees, *out.degree.degree, std::max(c.of_windows, c.clear_windows));
   const bool before = state.interfered;
-  if (out.degree.degree) state.interfered = is_interfered(state, c);
+  if (out.degree.degree) {
+    state.unknown_windows = 0;
+    push(state.degrees, *out.degree.degree, std::max(c.of_windows, c.clear_windows));
+    state.interfered = is_interfered(state, c);
+  } else if (++state.unknown_windows >= c.clear_windows) {
+    state.degrees.clear();
+    state.interfered = false;
+  }
   if (state.interfered != before || state.since == MonoTime{}) state.since = window.at;
   out.interfered = state.interfered;
   out.since = state.since;

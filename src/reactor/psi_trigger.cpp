@@ -2,8 +2,10 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <optional>
 #include <poll.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
 
@@ -57,6 +59,16 @@ struct PsiTrigger::State : std::enable_shared_from_this<State> {
   }
 };
 
+namespace {
+/// A trigger in a recorded tree would be a write into somebody's file.
+bool is_pressure_file(int fd) {
+  struct statfs fs {};
+  if (::fstatfs(fd, &fs) != 0) return false;
+  const auto type = static_cast<unsigned long>(fs.f_type);
+  return type == PROC_SUPER_MAGIC || type == CGROUP_SUPER_MAGIC || type == CGROUP2_SUPER_MAGIC;
+}
+}  // namespace
+
 PsiTrigger::PsiTrigger(std::shared_ptr<State> state) : state_{std::move(state)} {}
 PsiTrigger::PsiTrigger(PsiTrigger&&) noexcept = default;
 PsiTrigger& PsiTrigger::operator=(PsiTrigger&&) noexcept = default;
@@ -79,6 +91,10 @@ Result<PsiTrigger> PsiTrigger::open(const asio::any_io_executor& ex,
                                     const std::string& trigger) {
   const int fd = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return errno_error(errno, path, "open");
+  if (!is_pressure_file(fd)) {
+    ::close(fd);
+    return Error{Errc::kNotSupported, path + ": not a pressure file of the kernel"};
+  }
   // The kernel cuts the last byte off: the text ends with the NUL.
   const ssize_t written = ::write(fd, trigger.c_str(), trigger.size() + 1);
   if (written < 0) {

@@ -11,6 +11,7 @@
 #include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
 #include "net/unix_connect.hpp"
 #include "reactor/task_group.hpp"
 
@@ -54,7 +55,7 @@ std::string words_of(const std::string& body) {
   const auto* text = message == nullptr ? nullptr : message->if_string();
   const std::string_view shown =
       text == nullptr ? std::string_view{body} : std::string_view{text->data(), text->size()};
-  return net::printable_words(shown, kShownWords);
+  return printable(shown, kShownWords);
 }
 
 Errc code_of(unsigned status) {
@@ -106,7 +107,7 @@ asio::awaitable<Result<ContainerStats>> ask(asio::any_io_executor ex,
   if (!is_id(id)) {
     co_return Error{Errc::kRange,
                     fmt::format("container id '{}': expected letters, digits, '_' and '-'",
-                                net::printable_words(id, kMaxId))};
+                                printable(id, kMaxId))};
   }
   const auto body =
       co_await get(ex, options, fmt::format("/containers/{}/stats?stream=false&one-shot=true", id));

@@ -66,7 +66,11 @@ struct InterferenceWatch::Impl {
   void drop_gone(const NodeState& state);
   // interference_watch.cpp
   void judge_pod(const Pod& pod, Track& track, const InterferenceWindow& window);
-  void blame(const Pod& pod, Track& track, PodInterference& result);
+  /// `window`: as read, so that a CPI counts in one window only.
+  void blame(const Pod& pod,
+             Track& track,
+             const InterferenceWindow& window,
+             PodInterference& result);
   // interference_samples.cpp
   void emit(const PodInterference& p);
   void emit_micro(const MicroSource::Reading& r);

@@ -51,7 +51,7 @@ InterferenceWatch::Impl::Impl(Config c,
   if (const auto cpus = kernel::read_topology(roots))
     node_capacity = MilliCpu{static_cast<std::int64_t>(cpus->size()) * 1000};
   // A reading of the counters stands until the next one.
-  config.rules.micro_hold = config.perf_interval + config.perf_window;
+  config.rules.micro_hold = config.perf_interval + config.perf_window + config.ls_interval;
   ceiling = node_capacity.v > 0 ? scale(node_capacity, Permille{1100})
                                 : MilliCpu{std::int64_t{CpuSet::kMaxCpus} * 1000};
   if (const auto model = kernel::read_cpu_model(roots)) cpu_model = model->name;
@@ -65,8 +65,10 @@ void InterferenceWatch::Impl::note(const std::string& source, const std::string&
 }
 
 /// The suspects' use in this window stands beside what the victim suffered in it.
-void InterferenceWatch::Impl::blame(const Pod& pod, Track& track, PodInterference& result) {
-  const auto& w = result.window;
+void InterferenceWatch::Impl::blame(const Pod& pod,
+                                    Track& track,
+                                    const InterferenceWindow& w,
+                                    PodInterference& result) {
   const auto& rules = config.rules;
   if (w.wait && w.run && w.run->count() > 0 && w.dispatches &&
       *w.dispatches >= rules.min_dispatches) {
@@ -101,7 +103,7 @@ void InterferenceWatch::Impl::judge_pod(const Pod& pod,
       pod.uid, window, baselines, owner, cpu_model, std::move(track.state), config.rules);
   track.state = std::move(judged.second);
   auto& result = judged.first;
-  blame(pod, track, result);
+  blame(pod, track, window, result);
   if (!window.micro.empty()) {
     policy::learn(
         baselines, window, result.degree, owner, cpu_model, day_of(clock.wall()), config.rules);
@@ -138,7 +140,11 @@ asio::awaitable<void> InterferenceWatch::sample(std::shared_ptr<const NodeState>
   for (const auto& pod : state->pods) {
     if (!is_latency_sensitive(*pod)) continue;
     auto& track = m.tracks[pod->uid];
-    if (const auto window = m.read_window(*pod, track, be_used)) m.judge_pod(*pod, track, *window);
+    if (const auto window = m.read_window(*pod, track, be_used)) {
+      m.judge_pod(*pod, track, *window);
+    } else {
+      m.pods.erase(pod->uid);  // what cannot be measured now has no degree, least of all an old one
+    }
     if (std::chrono::steady_clock::now() - slice_start < kSlice) continue;
     co_await asio::post(asio::use_awaitable);
     slice_start = std::chrono::steady_clock::now();

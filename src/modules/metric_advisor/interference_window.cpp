@@ -108,8 +108,12 @@ std::optional<InterferenceWindow> InterferenceWatch::Impl::read_window(
   const auto usage = counters.cpu(pod.cgroup);
   out.at = clock.now();
   if (!usage) {
-    if (!is_gone(usage.error())) note("ls pod cpu", usage.error().context);
-    track.cpu.reset();
+    if (is_gone(usage.error())) {
+      track = {};  // one made anew under the same name starts from nothing
+    } else {
+      note("ls pod cpu", usage.error().context);
+      track.cpu.reset();
+    }
     return std::nullopt;
   }
   const auto before = std::exchange(track.cpu, CpuReading{out.at, usage->usage});

@@ -102,12 +102,18 @@ std::string RunQueueSource::name() const {
   return "none";
 }
 
+/// A cgroup that was removed and made anew under its name is another one, with counters of its own:
+/// the table of BPF would go on answering "no wait" for the old one for ever.
 RunQueueSource::Known* RunQueueSource::find(const CgroupPath& path) {
-  const auto at = known_.find(path);
-  if (at != known_.end()) return &at->second;
   const auto id = cgroups_.inode(path);
-  if (!id) return nullptr;
-  return &known_.emplace(path, Known{*id, std::nullopt}).first->second;
+  const auto at = known_.find(path);
+  if (!id) {
+    if (at != known_.end()) known_.erase(at);
+    return nullptr;
+  }
+  if (at == known_.end()) return &known_.emplace(path, Known{*id, std::nullopt}).first->second;
+  if (at->second.id != *id) at->second = Known{*id, std::nullopt};
+  return &at->second;
 }
 
 Result<void> RunQueueSource::set_best_effort(const std::vector<CgroupPath>& cgroups) {
@@ -145,7 +151,7 @@ std::optional<RunQueueCounters> RunQueueSource::advance(const std::vector<Cgroup
     if (known == nullptr) continue;
     const auto now = read(path, *known);
     if (!now) {
-      known_.erase(path);  // gone, or made anew under the same name
+      known_.erase(path);
       continue;
     }
     const auto before = std::exchange(known->last, now);

@@ -31,7 +31,7 @@ class RunQueueSource {
   /// Why it is not the one before in the ladder; "" for BPF.
   const std::string& why_not() const { return why_not_; }
 
-  /// Whose tasks count as best effort. Costs a stat a cgroup that is new.
+  /// Whose tasks count as best effort. Costs a stat a cgroup, as advance() does.
   Result<void> set_best_effort(const std::vector<CgroupPath>& cgroups);
   /// What the tasks of these cgroups waited since their last advance(); nullopt: nothing to compare
   /// with yet, or no source. A cgroup that is gone adds nothing.

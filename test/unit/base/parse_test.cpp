@@ -62,4 +62,9 @@ TEST_SUITE("parse") {
     CHECK(next_line(ended) == "a");
     CHECK_FALSE(next_line(ended));
   }
+
+  TEST_CASE("outside text is cut and made printable") {
+    CHECK(printable("a\r\n\x1b[31mb\xff", 100) == "a???[31mb?");
+    CHECK(printable("abcdef", 3) == "abc...");
+  }
 }

@@ -179,9 +179,4 @@ TEST_SUITE("k8s/paced_json") {
       CHECK((turns > 12) == used_up);
     }
   }
-
-  TEST_CASE("outside text is cut and made printable") {
-    CHECK(printable("a\r\n\x1b[31mb\xff", 100) == "a???[31mb?");
-    CHECK(printable("abcdef", 3) == "abc...");
-  }
 }

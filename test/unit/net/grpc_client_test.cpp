@@ -26,7 +26,8 @@ Http2Answer answer_with(const std::string& status, const std::string& words = {}
   out.status = 200;
   out.trailers = {{"grpc-status", status}};
   if (!words.empty()) out.trailers.emplace_back("grpc-message", words);
-  out.body = kPrefix + kMessage;
+  out.prefix = kPrefix;
+  out.body = kMessage;
   return out;
 }
 
@@ -50,10 +51,10 @@ TEST_SUITE("grpc_client") {
   }
 
   TEST_CASE("the frame comes off again") {
-    const auto out = grpc_unframe(kPrefix + kMessage);
+    const auto out = grpc_unframe(kPrefix, kMessage);
     REQUIRE(out.has_value());
     CHECK(*out == kMessage);
-    const auto empty = grpc_unframe("\0\0\0\0\0"s);
+    const auto empty = grpc_unframe("\0\0\0\0\0"s, "");
     REQUIRE(empty.has_value());
     CHECK(empty->empty());
   }
@@ -69,7 +70,7 @@ TEST_SUITE("grpc_client") {
                              "\1\0\0\0\1x"s,
                              "\0\0\0\0\1x\0\0\0\0\1y"s}) {
       CAPTURE(body);
-      const auto out = grpc_unframe(body);
+      const auto out = grpc_unframe(body.substr(0, 5), body.size() > 5 ? body.substr(5) : "");
       REQUIRE(out.has_error());
       CHECK(out.error().code == Errc::kParse);
     }
@@ -161,6 +162,18 @@ TEST_SUITE("grpc_client") {
     REQUIRE(out.has_error());
     CHECK(out.error().context.starts_with("status 2: a??[31mb??xxx"));
     CHECK(out.error().context.size() < 220);
+  }
+
+  TEST_CASE("an answer that ends within the prefix, or says more than may come, is no message") {
+    for (const auto& raw : {"\0\0"s, "\0\xff\xff\xff\xffx"s}) {
+      CAPTURE(raw.size());
+      GrpcAnswer answer;
+      answer.body = raw;
+      Http2Pair t{always(answer)};
+      const auto out = call(t);
+      REQUIRE(out.has_error());
+      CHECK(out.error().code == Errc::kParse);
+    }
   }
 
   TEST_CASE("a call: what the peer gets, and the message of its answer") {

@@ -77,15 +77,28 @@ TEST_SUITE("policy/interference state") {
     Judge j;
     j(80);
     j(80);
-    for (int i = 0; i < 10; ++i) CHECK_FALSE(j.unknown().interfered);
+    for (int i = 0; i < 4; ++i) CHECK_FALSE(j.unknown().interfered);
     CHECK(j(80).interfered);
     for (int i = 0; i < 4; ++i) j(0);
-    for (int i = 0; i < 10; ++i) CHECK(j.unknown().interfered);
+    for (int i = 0; i < 4; ++i) CHECK(j.unknown().interfered);
     CHECK_FALSE(j(0).interfered);
     j(70);
     const auto unknown = j.unknown();
     CHECK_FALSE(unknown.degree.degree);
     CHECK(unknown.level == InterferenceLevel::kHigh);
+  }
+  TEST_CASE("five windows in a row that nothing is known of end what was known before") {
+    Judge j;
+    for (int i = 0; i < 3; ++i) j(80);
+    for (int i = 0; i < 4; ++i) CHECK(j.unknown().interfered);
+    const auto out = j.unknown();
+    CHECK_FALSE(out.interfered);
+    CHECK(out.since == j.now);
+    CHECK(out.level == InterferenceLevel::kNone);
+    // The bad windows of before do not count for a new one.
+    j(80);
+    CHECK_FALSE(j(80).interfered);
+    CHECK(j(80).interfered);
   }
   TEST_CASE("a pod of which nothing was ever known has no degree and level none") {
     Judge j;
@@ -142,7 +155,7 @@ TEST_SUITE("policy/interference CPI between readings") {
       const auto p = j.unknown();
       CHECK(p.degree.degree == 49);
       CHECK(p.worst_z.value() == doctest::Approx(2.5));
-      CHECK(p.window.micro.empty());
+      CHECK(p.window.micro.size() == 1);  // what the degree stands on is shown
       CHECK(j.state.cpi_outliers.size() == 1);
     }
     const auto old = j.unknown();  // 80 s after it

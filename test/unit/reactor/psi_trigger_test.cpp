@@ -105,17 +105,16 @@ TEST_SUITE("reactor/psi_trigger") {
     CHECK(got.error().code == Errc::kNotFound);
   }
 
-  TEST_CASE("the trigger text is written once, with its NUL") {
+  TEST_CASE("a plain file, as of a recorded tree, is refused and left as it was") {
     asio::io_context io;
-    const FakeTree tree{{"cpu.pressure", ""}};
-    auto got =
-        PsiTrigger::open(io.get_executor(), tree.path("cpu.pressure"), "some 150000 1000000");
-    REQUIRE(got.has_value());
-    // A plain file takes the text but cannot be polled: an error, not a spin.
-    const auto waited = koordlet::test::run(io, got->wait());
-    REQUIRE(waited.has_error());
-    CHECK(waited.error().code == Errc::kNotSupported);
-    CHECK(tree.read("cpu.pressure") == std::string{"some 150000 1000000\0", 20});
+    const std::string text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+    const FakeTree tree{{"memory.pressure", text}};
+    const auto got =
+        PsiTrigger::open(io.get_executor(), tree.path("memory.pressure"), "some 150000 1000000");
+    REQUIRE(got.has_error());
+    CHECK(got.error().code == Errc::kNotSupported);
+    CHECK(got.error().context.find("memory.pressure: not a pressure file") != std::string::npos);
+    CHECK(tree.read("memory.pressure") == text);
   }
 
   TEST_CASE("a source that ends is kGone once and for ever, and the loop runs dry") {

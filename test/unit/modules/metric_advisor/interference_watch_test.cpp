@@ -1,5 +1,7 @@
 #include "modules/metric_advisor/interference_watch.hpp"
 
+#include <filesystem>
+
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
@@ -150,9 +152,23 @@ TEST_SUITE("metric_advisor/interference_watch") {
     node.wait(0ns, 0);
     const auto before = watch.pods().at("ls").window.at;
     node.sample(watch, MilliCpu{0});
-    CHECK(watch.pods().at("ls").window.at == before);
+    CHECK(watch.pods().empty());  // what cannot be told now is not told by an old window
     node.window(watch, 500ms, MilliCpu{0});
     CHECK(watch.pods().at("ls").window.at > before);
+  }
+  TEST_CASE("the cgroup of a pod goes before the pod: no degree from then on") {
+    Node node;
+    const auto opened = node.watch();
+    auto& watch = *opened;
+    node.sample(watch, MilliCpu{0});
+    for (int i = 0; i < 3; ++i) node.window(watch, 2s, MilliCpu{1000});
+    CHECK(watch.node()->interfered);
+    std::filesystem::remove_all(node.tree.path("cg/cpuacct/kubepods/burstable/podls"));
+    node.clock.advance(10s);
+    node.sample(watch, MilliCpu{1000});
+    CHECK(watch.pods().empty());
+    CHECK_FALSE(watch.node()->interfered);
+    CHECK_FALSE(watch.node()->degree);
   }
   TEST_CASE("switched off it reads nothing") {
     Node node;
