@@ -20,8 +20,9 @@ class PsiTrigger {
   /// `path`: "/proc/pressure/cpu" or a cgroup's "cpu.pressure". `trigger`: "some 150000 1000000"
   /// (stall and window in us; the kernel takes windows of 500 ms to 10 s).
   /// kNotFound: no such file (cgroup gone, or a kernel without PSI); kNotSupported: booted with
-  /// psi=0, or a file that is none of procfs or cgroupfs, which is left as it is; kDenied: no right to make triggers (CAP_SYS_RESOURCE); kInvalid: the kernel refused the
-  /// text (without that right also every window that is no multiple of 2 s).
+  /// psi=0, or a file that is none of procfs or cgroupfs, which is left as it is; kDenied: no right
+  /// to make triggers (CAP_SYS_RESOURCE); kInvalid: the kernel refused the text (without that right
+  /// also every window that is no multiple of 2 s).
   static Result<PsiTrigger> open(const boost::asio::any_io_executor& ex,
                                  const std::string& path,
                                  const std::string& trigger);
