@@ -121,6 +121,13 @@ Result<void> Daemon::open() {
   } else {
     log::warn("topology", fmt::format("{}, ignoring: no cpuset policy", cpus.error().context));
   }
+  if (auto model = kernel::read_cpu_model(config_.host)) hardware_.cpu = std::move(*model);
+  hardware_.smt = kernel::read_smt_active(config_.host);
+  if (auto caches = kernel::read_caches(config_.host)) {
+    hardware_.caches = std::move(*caches);
+  } else {
+    log::warn("caches", fmt::format("{}, ignoring", caches.error().context));
+  }
   capabilities_ = to_capabilities(examine_host(config_));
   interference_->open();
   return api_->open();

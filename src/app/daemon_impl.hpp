@@ -115,6 +115,7 @@ class Daemon {
   CgroupVersion version_ = CgroupVersion::kV1;
   bool has_bvt_ = false;
   CpuTopology topology_;
+  StatusView::Hardware hardware_;
 
   boost::asio::io_context io_{1};
   reactor::Signals process_signals_{io_.get_executor()};  ///< before any helper thread

@@ -210,6 +210,7 @@ StatusView Daemon::view() const {
   add_figures(v);
   v.be_root = be_root_;
   v.topology = topology_;
+  v.hardware = &hardware_;
   v.capabilities = capabilities_;
   v.config = loaded_.values;
   return v;

@@ -5,6 +5,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "modules/status_api/hardware_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/status_json.hpp"
@@ -140,6 +141,7 @@ net::HttpResponse node(const StatusView& view) {
                                     {"signals", signals(view)},
                                     {"usage", node_usage(view)},
                                     {"topology", topology(view)},
+                                    {"hardware", hardware_json(view)},
                                     {"be_root", be_root(view)}});
 }
 

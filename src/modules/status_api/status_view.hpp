@@ -11,6 +11,7 @@
 
 #include "base/cgroup.hpp"
 #include "base/clock.hpp"
+#include "kernel/cpu_info.hpp"
 #include "model/interference.hpp"
 #include "model/node_state.hpp"
 #include "model/proposal.hpp"
@@ -40,6 +41,12 @@ struct StatusView {
     bool available = false;
     std::string detail;  ///< value, or why not
     std::string advice;  ///< what to do; empty when available
+  };
+  /// What the machine is made of; read once at the start. Absent: the kernel does not say.
+  struct Hardware {
+    std::optional<kernel::CpuModel> cpu;
+    std::optional<bool> smt;
+    std::vector<kernel::CpuCache> caches;
   };
   struct InputAge {
     std::string name;                              ///< "node", "pods", "nodeslo", "signals"
@@ -171,6 +178,7 @@ struct StatusView {
   std::vector<Outcome> outcomes;          ///< last batch, without kUnchanged
   std::optional<BeRoot> be_root;          ///< as read for the last snapshot
   CpuTopology topology;                   ///< empty: unknown
+  const Hardware* hardware = nullptr;     ///< borrowed
   Executor executor;
   std::vector<Helper> helpers;
   std::vector<Source> sources;

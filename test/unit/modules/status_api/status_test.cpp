@@ -135,6 +135,35 @@ TEST_SUITE("status_api/status") {
 }
 
 TEST_SUITE("status_api/node") {
+  TEST_CASE("CPU model, SMT and caches; what the kernel does not say is null") {
+    auto view = make_view(CgroupVersion::kV2);
+    StatusView::Hardware hardware;
+    view.hardware = &hardware;
+    auto body = fetch(view, "/api/v1/node").at("hardware");
+    for (const char* key : {"cpu_model", "cpu_vendor", "turbo", "smt"}) {
+      CAPTURE(key);
+      CHECK(body.at(key).is_null());
+    }
+    CHECK(body.at("caches").as_array().empty());
+    hardware.cpu = kernel::CpuModel{"GenuineIntel", "model", std::nullopt, ""};
+    hardware.smt = false;
+    kernel::CpuCache l3;
+    l3.level = 3;
+    l3.size = Bytes{33'554'432};
+    l3.cpus = CpuSet::parse("0-15").value();
+    l3.id = 2;
+    hardware.caches = {l3};
+    body = fetch(view, "/api/v1/node").at("hardware");
+    CHECK(text(body.at("cpu_model")) == "model");
+    CHECK(body.at("turbo").is_null());
+    CHECK(body.at("smt").as_bool() == false);
+    const auto& cache = body.at("caches").at(0);
+    CHECK(cache.at("level").as_int64() == 3);
+    CHECK(text(cache.at("type")) == "unified");
+    CHECK(cache.at("size_bytes").as_int64() == 33'554'432);
+    CHECK(text(cache.at("cpus")) == "0-15");
+    CHECK(cache.at("id").as_int64() == 2);
+  }
   TEST_CASE("node object, signals, topology counts and the BE root") {
     auto view = make_view(CgroupVersion::kV2);
     for (int cpu = 0; cpu < 8; ++cpu) view.topology.push_back({cpu, cpu / 2 % 2, cpu / 4, cpu / 4});
@@ -150,6 +179,7 @@ TEST_SUITE("status_api/node") {
     CHECK(body.at("topology").at("cores").as_int64() == 4);  // core ids repeat in each socket
     CHECK(body.at("topology").at("sockets").as_int64() == 2);
     CHECK(body.at("topology").at("numa_nodes").as_int64() == 2);
+    CHECK(body.at("hardware").is_null());
     CHECK(text(body.at("be_root").at("cpu_max_milli")) == "max");
     CHECK(text(body.at("be_root").at("cpuset")) == "0-15");
   }
