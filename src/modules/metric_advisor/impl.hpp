@@ -142,6 +142,11 @@ struct MetricAdvisor::Impl {
   void measure_pod(const Pod& pod);
   void measure_container(const Container& c);
   void emit_workload(const std::string& prefix, const std::string& owner, const WorkloadUsage& u);
+  /// Only where the kernel counts idle pages: there it costs a file a cgroup.
+  void emit_cold_memory(const std::string& prefix,
+                        const std::string& owner,
+                        const CgroupPath& cgroup,
+                        const WorkloadUsage& u);
   void take_notes();
   /// Containers whose cgroup cannot be read, from the runtime: CPU and memory only.
   boost::asio::awaitable<void> ask_runtime();

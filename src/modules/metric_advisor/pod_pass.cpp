@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "kernel/cold_memory.hpp"
 #include "modules/metric_advisor/impl.hpp"
 
 namespace koordlet {
@@ -50,6 +51,20 @@ void MetricAdvisor::Impl::emit_workload(const std::string& prefix,
   if (u.stalls.cpu) put("psi_cpu_full_supported", u.stalls.cpu->full_percent ? 1 : 0);
 }
 
+void MetricAdvisor::Impl::emit_cold_memory(const std::string& prefix,
+                                           const std::string& owner,
+                                           const CgroupPath& cgroup,
+                                           const WorkloadUsage& u) {
+  if (!node_usage.cold_memory) return;
+  const auto cold = kernel::read_cold_memory(roots, version, cgroup);
+  if (!cold) return;  // gone, or not counted for this one
+  emit(prefix + "_memory_cold_page_size", owner, cold->v);
+  if (!u.memory_with_cache) return;
+  emit(prefix + "_memory_with_hot_page_usage",
+       owner,
+       std::max<std::int64_t>(0, u.memory_with_cache->v - cold->v));
+}
+
 void MetricAdvisor::Impl::measure_container(const Container& c) {
   const auto owner = container_owner(c);
   auto usage = workloads.measure(*c.cgroup);
@@ -58,6 +73,7 @@ void MetricAdvisor::Impl::measure_container(const Container& c) {
     return;
   }
   emit_workload("container", owner, usage);
+  emit_cold_memory("container", owner, *c.cgroup, usage);
   containers[owner] = std::move(usage);
 }
 
@@ -65,6 +81,7 @@ void MetricAdvisor::Impl::measure_pod(const Pod& pod) {
   auto usage = workloads.measure(pod.cgroup);
   if (usage.source != CounterSource::kNone) {
     emit_workload("pod", pod.uid, usage);
+    emit_cold_memory("pod", pod.uid, pod.cgroup, usage);
     // A pod whose memory could not be read leaves the system's share unknown; one that is gone uses
     // nothing.
     if (!usage.memory) {
