@@ -43,7 +43,8 @@ class Load {
  public:
   Load(const DemoTree& tree, const Options& options)
       : tree_{tree}, options_{options}, control_{make_load_control()} {
-    control_.ls_duty_permille = kLsPermille;
+    const bool is_given = options.ls_high_permille != Options{}.ls_high_permille;
+    control_.ls_duty_permille = is_given ? options.ls_high_permille : kLsPermille;
     pids_.push_back(
         start_ls(control_, tree.procs_files(kWeb), options.ls_threads, period_of(options)));
   }
