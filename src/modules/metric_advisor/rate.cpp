@@ -25,9 +25,11 @@ std::optional<Permille> ThrottleRate::update(std::uint64_t periods, std::uint64_
   const auto base = base_;
   base_ = Base{periods, throttled};
   if (!base || periods < base->periods || throttled < base->throttled) return std::nullopt;
-  if (periods == base->periods) return Permille{0};
+  const auto all = periods - base->periods, held_back = throttled - base->throttled;
+  if (held_back > all) return std::nullopt;
+  if (all == 0) return Permille{0};
   return Permille{
-      static_cast<std::int64_t>((throttled - base->throttled) * 1000 / (periods - base->periods))};
+      static_cast<std::int64_t>(static_cast<unsigned __int128>(held_back) * 1000 / all)};
 }
 
 namespace {

@@ -35,7 +35,8 @@ class CpuRate {
 };
 
 /// Throttled share of the periods between two readings: nr_throttled / nr_periods in permille, 0
-/// when no period passed. The first reading and counters that went back give nothing.
+/// when no period passed. The first reading, counters that went back and a window with more
+/// throttled periods than periods (counters that do not belong together) give nothing.
 class ThrottleRate {
  public:
   std::optional<Permille> update(std::uint64_t periods, std::uint64_t throttled);

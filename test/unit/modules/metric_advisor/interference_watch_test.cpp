@@ -126,6 +126,19 @@ TEST_SUITE("metric_advisor/interference_watch") {
     node.window(watch, 500ms, MilliCpu{1000});
     CHECK(watch.pods().at("ls").degree.degree == 25);
   }
+  TEST_CASE("more throttled periods than periods: the share is unknown, and takes nothing off") {
+    Node node;
+    const auto opened = node.watch();
+    auto& watch = *opened;
+    node.sample(watch, MilliCpu{0});
+    node.tree.write("cg/cpu/kubepods/burstable/podls/cpu.stat",
+                    "nr_periods 6\nnr_throttled 35\nthrottled_time 0\n");
+    node.window(watch, 500ms, MilliCpu{1000});
+    const auto& p = watch.pods().at("ls");
+    CHECK_FALSE(p.window.throttled);
+    CHECK(p.degree.degree == 50);
+    CHECK(std::count(p.degree.missing.begin(), p.degree.missing.end(), "throttling") == 1);
+  }
   TEST_CASE("a pod that is gone has no degree any more") {
     Node node;
     const auto opened = node.watch();

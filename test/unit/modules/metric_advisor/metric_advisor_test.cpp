@@ -125,6 +125,12 @@ TEST_SUITE("metric_advisor") {
     CHECK(advisor.pods().at("be").throttled == Permille{300});
     CHECK(advisor.pods().at("ls").cpu == MilliCpu{0});
     CHECK(value_of(advisor.take_samples(), "pod_cpu_usage", "be") == 500);
+    host.clock.advance(10s);
+    host.tree.write("cg/cpu/kubepods/besteffort/podbe/cpu.stat",
+                    "nr_periods 106\nnr_throttled 65\nthrottled_time 9\n");  // 35 of 6
+    test::run(io, advisor.collect_pods(state));
+    CHECK_FALSE(advisor.pods().at("be").throttled);
+    CHECK_FALSE(value_of(advisor.take_samples(), "pod_cpu_throttled", "be"));
   }
   TEST_CASE(
       "a pod whose cgroup went away has no new sample, a pod that left the state is forgotten") {

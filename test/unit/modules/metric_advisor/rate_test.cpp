@@ -57,6 +57,19 @@ TEST_SUITE("metric_advisor/rate") {
     // rule for C++).
     CHECK_FALSE(ratio(1000, 40, 5, 1));
   }
+  TEST_CASE("more throttled periods than periods is no sample, and the new base") {
+    ThrottleRate rate;
+    CHECK_FALSE(rate.update(1000, 40));
+    CHECK_FALSE(rate.update(1006, 75));  // 35 of 6: 583 %
+    CHECK(rate.update(1016, 80) == Permille{500});
+    CHECK_FALSE(rate.update(1016, 81));  // throttled while no period passed
+    CHECK(rate.update(1020, 85) == Permille{1000});
+  }
+  TEST_CASE("huge counters do not overflow the share") {
+    ThrottleRate rate;
+    CHECK_FALSE(rate.update(0, 0));
+    CHECK(rate.update(1ull << 62, 1ull << 61) == Permille{500});
+  }
 }
 
 }  // namespace
