@@ -65,7 +65,7 @@ struct MetricAdvisor::Impl {
   std::map<std::string, kernel::NetCounters> net_base;
   std::optional<MonoTime> disks_at, nets_at, caches_at;
   std::optional<std::pair<MonoTime, std::uint64_t>> steal_base;
-  std::map<std::pair<std::string, int>, kernel::ResctrlCache> cache_base;
+  std::map<std::pair<std::string, int>, kernel::ResctrlCache> cache_base, cache_before;
   std::map<int, std::uint64_t> cpu_base;  ///< used ticks of each CPU
   std::optional<MonoTime> cpu_base_at;
   std::map<int, int> numa_of_cpu;
@@ -100,12 +100,15 @@ struct MetricAdvisor::Impl {
     auto& h = health[source];
     h.name = source;
     h.fault.clear();
+    h.unsupported = false;
     h.last_ok = clock.now();
   }
+  /// kNotSupported: this machine does not offer it, and nothing failed.
   void fault(const std::string& source, const Error& e) {
     auto& h = health[source];
     h.name = source;
     h.fault = e.context;
+    h.unsupported = e.code == Errc::kNotSupported;
   }
 
   std::optional<std::chrono::nanoseconds> usage_of(const CgroupPath& path,
@@ -160,6 +163,7 @@ struct MetricAdvisor::Impl {
   void emit_node_usage();
   // slow_sources.cpp: what changes slowly or costs much
   void read_caches();
+  Result<void> read_cache_group(const std::string& group, std::chrono::nanoseconds elapsed);
   void read_cold_memory();
   void read_numa_memory();
   void read_storage_info();

@@ -54,6 +54,7 @@ struct InterferenceWatch::Impl {
 
   /// `why`: "" when the source worked.
   void note(const std::string& source, const std::string& why);
+  void note(const std::string& source, const Error& why);
   // interference_window.cpp
   void read_suspects(const NodeState& state);
   void mark_best_effort(const NodeState& state);

@@ -61,7 +61,13 @@ void InterferenceWatch::Impl::note(const std::string& source, const std::string&
   auto& h = health[source];
   h.name = source;
   h.fault = why;
+  h.unsupported = false;
   if (why.empty()) h.last_ok = clock.now();
+}
+
+void InterferenceWatch::Impl::note(const std::string& source, const Error& why) {
+  note(source, why.context);
+  health[source].unsupported = why.code == Errc::kNotSupported;
 }
 
 /// The suspects' use in this window stands beside what the victim suffered in it.
@@ -166,7 +172,14 @@ std::string InterferenceWatch::perf_fault() const { return impl_->micro.why_not(
 
 std::vector<MetricAdvisor::SourceHealth> InterferenceWatch::health() const {
   std::vector<MetricAdvisor::SourceHealth> out;
-  for (const auto& [name, h] : impl_->health) out.push_back(h);
+  const auto& m = *impl_;
+  for (const auto& [name, h] : m.health) out.push_back(h);
+  if (m.config.enable && m.config.perf) {
+    out.push_back({"perf counters",
+                   m.micro.why_not(),
+                   m.micro.last_read().value_or(MonoTime{}),
+                   m.micro.is_unsupported()});
+  }
   return out;
 }
 

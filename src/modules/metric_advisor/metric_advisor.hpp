@@ -37,11 +37,12 @@ class MetricAdvisor {
     /// resctrl groups whose cache and bandwidth are read where resctrl is mounted.
     std::vector<std::string> resctrl_groups{"LSR", "LS", "BE"};
   };
-  /// Health of one source for status and doctor: "" ok, else why it gives nothing.
+  /// Health of one source for status and doctor.
   struct SourceHealth {
     std::string name;
-    std::string fault;
+    std::string fault;  ///< "" ok, else why it gives nothing
     MonoTime last_ok;
+    bool unsupported = false;  ///< `fault` says what this machine lacks: nothing failed
   };
   /// `descriptor_budget`: most control files kept open at once.
   MetricAdvisor(Config config,

@@ -58,7 +58,10 @@ void MicroSource::open() {
   events_ = kernel::interference_events(roots_);
   const auto there = kernel::probe_perf_events(events_);
   if (!there) {
-    why_not_ = there.error().context;
+    const auto code = there.error().code;
+    unsupported_ = code == Errc::kNotFound || code == Errc::kNotSupported;
+    why_not_ =
+        (unsupported_ ? "this machine has no hardware counters: " : "") + there.error().context;
     return;
   }
   if (!kernel::perf_cgroup_directory(roots_, version_, CgroupPath{})) {
@@ -124,6 +127,7 @@ std::vector<MicroSource::Reading> MicroSource::finish(MonoTime now) {
     out.push_back(std::move(group.subject));
   }
   groups_.clear();
+  if (!out.empty()) last_read_ = now;
   return out;
 }
 

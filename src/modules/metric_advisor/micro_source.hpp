@@ -44,6 +44,9 @@ class MicroSource {
   void open();
   /// "" when there are counters, else why not.
   const std::string& why_not() const { return why_not_; }
+  /// This machine has no such counters: nothing failed.
+  bool is_unsupported() const { return unsupported_; }
+  std::optional<MonoTime> last_read() const { return last_read_; }  ///< of any container
   bool is_open() const { return !groups_.empty(); }
   bool is_due(MonoTime now, std::chrono::seconds interval) const;
 
@@ -68,6 +71,8 @@ class MicroSource {
   std::vector<kernel::PerfEventSpec> events_;
   CpuSet cpus_;
   std::string why_not_ = "not opened";
+  bool unsupported_ = false;
+  std::optional<MonoTime> last_read_;
   std::vector<Group> groups_;
   std::optional<MonoTime> started_;
   std::string next_id_;  ///< where the last window ran out of budget

@@ -44,6 +44,17 @@ std::optional<DiskUsage> disk_usage(const kernel::DiskCounters& before,
   return out;
 }
 
+/// In words: whether the kernel has no PSI, or has it switched off.
+Error psi_error(Error e) {
+  if (e.code == Errc::kNotFound) {
+    e.code = Errc::kNotSupported;
+    e.context = "this kernel has no PSI (CONFIG_PSI): " + e.context;
+  } else if (e.code == Errc::kNotSupported) {
+    e.context = "PSI is switched off (boot with psi=1): " + e.context;
+  }
+  return e;
+}
+
 }  // namespace
 
 void MetricAdvisor::Impl::read_stalls() {
@@ -51,7 +62,7 @@ void MetricAdvisor::Impl::read_stalls() {
     const auto psi = proc.pressure(resource);
     const auto source = fmt::format("node psi {}", resource);
     if (!psi) {
-      fault(source, psi.error());
+      fault(source, psi_error(psi.error()));
       return std::nullopt;
     }
     ok(source);

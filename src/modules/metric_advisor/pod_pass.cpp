@@ -102,10 +102,10 @@ void MetricAdvisor::Impl::measure_pod(const Pod& pod) {
 
 void MetricAdvisor::Impl::take_notes() {
   for (const auto& [name, why] : workloads.take_notes()) {
-    if (why.empty()) {
-      ok(name);
+    if (why) {
+      fault(name, *why);
     } else {
-      fault(name, Error{Errc::kIo, why});
+      ok(name);
     }
   }
 }

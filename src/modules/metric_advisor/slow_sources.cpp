@@ -6,6 +6,7 @@
 
 #include "kernel/cold_memory.hpp"
 #include "kernel/numa.hpp"
+#include "kernel/probe.hpp"
 #include "modules/metric_advisor/be_class.hpp"
 #include "modules/metric_advisor/impl.hpp"
 
@@ -16,47 +17,74 @@ namespace asio = boost::asio;
 
 constexpr unsigned kStorageEach = 6;  // disks do not come and go by the second
 
+/// In words: what resctrl lacks here.
+Error resctrl_error(const kernel::HostRoots& roots, const Error& e) {
+  const auto mount = kernel::resctrl_mount_point(roots);
+  switch (kernel::probe_resctrl(roots)) {
+    case kernel::Resctrl::kUnsupported:
+      return {Errc::kNotSupported, "neither this CPU nor this kernel offers resctrl"};
+    case kernel::Resctrl::kNotMounted:
+      return {Errc::kNotFound, fmt::format("not mounted: mount -t resctrl resctrl {0}", mount)};
+    case kernel::Resctrl::kMounted:
+      break;
+  }
+  return wrap("no group of collect.resctrl_groups is there", e);
+}
+
 }  // namespace
 
+/// Cache and bandwidth of one group. kNotFound: there is no such group.
+Result<void> MetricAdvisor::Impl::read_cache_group(const std::string& group,
+                                                   std::chrono::nanoseconds elapsed) {
+  const auto caches = kernel::read_resctrl_group(roots, group);
+  if (!caches) return caches.error();
+  for (const auto& c : *caches) {
+    CacheUsage use;
+    use.group = group;
+    use.cache_id = c.cache_id;
+    if (c.llc_occupancy_bytes)
+      use.occupancy_bytes = static_cast<std::int64_t>(*c.llc_occupancy_bytes);
+    const auto at = cache_before.find({group, c.cache_id});
+    // Bandwidth is what the counter grew by; one that wrapped gives nothing this time.
+    const auto rate = [&](const auto& old, const auto& value) -> std::optional<std::int64_t> {
+      if (!old || !value) return std::nullopt;
+      return per_second(*old, *value, elapsed);
+    };
+    if (at != cache_before.end()) {
+      use.total_bytes_per_second = rate(at->second.mbm_total_bytes, c.mbm_total_bytes);
+      use.local_bytes_per_second = rate(at->second.mbm_local_bytes, c.mbm_local_bytes);
+    }
+    cache_base[{group, c.cache_id}] = c;
+    const auto owner = fmt::format("{}/{}", group, c.cache_id);
+    if (use.occupancy_bytes) emit("resctrl_resource_llc", owner, *use.occupancy_bytes);
+    if (use.total_bytes_per_second)
+      emit("resctrl_resource_mb", owner + "/mbm_total_bytes", *use.total_bytes_per_second);
+    if (use.local_bytes_per_second)
+      emit("resctrl_resource_mb", owner + "/mbm_local_bytes", *use.local_bytes_per_second);
+    node_usage.caches.push_back(std::move(use));
+  }
+  return {};
+}
+
+/// A group that nobody made stops no other: it is named where none of them is there.
 void MetricAdvisor::Impl::read_caches() {
   node_usage.caches.clear();
   const auto now = clock.now();
   const auto elapsed = caches_at ? now - *caches_at : std::chrono::nanoseconds{0};
   caches_at = now;
-  auto before = std::exchange(cache_base, {});
+  cache_before = std::exchange(cache_base, {});
+  std::optional<Error> failed, missing;
+  bool any = false;
   for (const auto& group : config.resctrl_groups) {
-    const auto caches = kernel::read_resctrl_group(roots, group);
-    if (!caches) {
-      fault("resctrl", caches.error());
-      continue;
-    }
-    ok("resctrl");
-    for (const auto& c : *caches) {
-      CacheUsage use;
-      use.group = group;
-      use.cache_id = c.cache_id;
-      if (c.llc_occupancy_bytes)
-        use.occupancy_bytes = static_cast<std::int64_t>(*c.llc_occupancy_bytes);
-      const auto at = before.find({group, c.cache_id});
-      // Bandwidth is what the counter grew by; one that wrapped gives nothing this time.
-      const auto rate = [&](const auto& old, const auto& value) -> std::optional<std::int64_t> {
-        if (!old || !value) return std::nullopt;
-        return per_second(*old, *value, elapsed);
-      };
-      if (at != before.end()) {
-        use.total_bytes_per_second = rate(at->second.mbm_total_bytes, c.mbm_total_bytes);
-        use.local_bytes_per_second = rate(at->second.mbm_local_bytes, c.mbm_local_bytes);
-      }
-      cache_base[{group, c.cache_id}] = c;
-      const auto owner = fmt::format("{}/{}", group, c.cache_id);
-      if (use.occupancy_bytes) emit("resctrl_resource_llc", owner, *use.occupancy_bytes);
-      if (use.total_bytes_per_second)
-        emit("resctrl_resource_mb", owner + "/mbm_total_bytes", *use.total_bytes_per_second);
-      if (use.local_bytes_per_second)
-        emit("resctrl_resource_mb", owner + "/mbm_local_bytes", *use.local_bytes_per_second);
-      node_usage.caches.push_back(std::move(use));
-    }
+    const auto read = read_cache_group(group, elapsed);
+    any |= read.has_value();
+    if (read) continue;
+    auto& why = read.error().code == Errc::kNotFound ? missing : failed;
+    if (!why) why = read.error();
   }
+  if (failed) return fault("resctrl", *failed);
+  if (any) return ok("resctrl");
+  if (missing) fault("resctrl", resctrl_error(roots, *missing));
 }
 
 void MetricAdvisor::Impl::read_cold_memory() {

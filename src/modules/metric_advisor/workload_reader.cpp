@@ -21,12 +21,16 @@ WorkloadReader::WorkloadReader(kernel::HostRoots roots,
       counters_{std::move(roots), version, descriptor_budget} {}
 
 void WorkloadReader::note(const char* source, const Error& error) {
-  if (!is_gone(error)) notes_[source] = error.context;
+  if (is_gone(error)) return;
+  auto& noted = notes_[source];
+  // What one cgroup lacks hides no failure of another.
+  if (error.code == Errc::kNotSupported && noted && noted->code != Errc::kNotSupported) return;
+  noted = error;
 }
 
 void WorkloadReader::works(const char* source) {
   // One cgroup that fails is a fault of the source, whatever the others say.
-  notes_.try_emplace(source, "");
+  notes_.try_emplace(source, std::nullopt);
 }
 
 void WorkloadReader::begin_pass(const std::optional<CgroupPath>& kubepods, bool iterator) {

@@ -39,8 +39,8 @@ class WorkloadReader {
   /// Why there is no iterator; "" while it runs. v1 has none by design.
   const std::string& iterator_fault() const { return iterator_fault_; }
   std::string iterator_variant() const { return iterator_ ? iterator_->variant() : ""; }
-  /// Sources that failed or worked since the last call: name -> fault, "" for worked.
-  std::map<std::string, std::string> take_notes() { return std::exchange(notes_, {}); }
+  /// Sources that failed or worked since the last call: name -> why not, nullopt for worked.
+  std::map<std::string, std::optional<Error>> take_notes() { return std::exchange(notes_, {}); }
   void set_ceiling(MilliCpu ceiling) { ceiling_ = ceiling; }
 
  private:
@@ -81,7 +81,7 @@ class WorkloadReader {
   const kernel::CgroupIterator::Table* table_ = nullptr;  ///< of the pass that runs
   MonoTime table_at_;
   std::map<CgroupPath, Track> tracks_;
-  std::map<std::string, std::string> notes_;
+  std::map<std::string, std::optional<Error>> notes_;
 };
 
 }  // namespace koordlet

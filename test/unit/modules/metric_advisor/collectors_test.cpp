@@ -13,6 +13,13 @@ using namespace std::chrono_literals;
 using test::Host;
 using test::value_of;
 
+MetricAdvisor::SourceHealth health_of(const MetricAdvisor& advisor, std::string_view name) {
+  for (const auto& h : advisor.health()) {
+    if (h.name == name) return h;
+  }
+  return {std::string{name}, "not listed", {}, false};
+}
+
 TEST_SUITE("metric_advisor/rates") {
   TEST_CASE("T25: 150 ms of stall in a second are 15 %") {
     StallRate rate;
@@ -205,6 +212,10 @@ TEST_SUITE("metric_advisor/node_usage") {
     }
     CHECK(faults ==
           std::vector<std::string>{"node disks", "node psi cpu", "node psi io", "node psi memory"});
+    // Every kernel has disks to list; PSI is a matter of its build.
+    CHECK_FALSE(health_of(advisor, "node disks").unsupported);
+    CHECK(health_of(advisor, "node psi cpu").unsupported);
+    CHECK(health_of(advisor, "node psi cpu").fault.starts_with("this kernel has no PSI"));
     host.psi("memory", 10);  // pitfall 41: it appears later
     host.clock.advance(1s);
     static_cast<void>(advisor.sample_node(host.state, host.layout));
@@ -212,6 +223,50 @@ TEST_SUITE("metric_advisor/node_usage") {
     host.clock.advance(1s);
     static_cast<void>(advisor.sample_node(host.state, host.layout));
     CHECK(advisor.node_usage().stalls.memory.value().some_percent == doctest::Approx(10));
+  }
+  TEST_CASE(
+      "what this machine cannot have is unsupported, in words; what it has and lacks failed") {
+    Machine host;
+    auto advisor = host.advisor();
+    boost::asio::io_context loop;
+    test::run(loop, advisor.sample_slow());
+    CHECK(health_of(advisor, "resctrl").unsupported);
+    CHECK(health_of(advisor, "resctrl").fault == "neither this CPU nor this kernel offers resctrl");
+    CHECK(health_of(advisor, "cold memory").unsupported);
+    CHECK(health_of(advisor, "cold memory").fault == "this kernel counts no idle pages (kidled)");
+    host.tree.write("proc/filesystems", "nodev\tresctrl\n");
+    test::run(loop, advisor.sample_slow());
+    CHECK_FALSE(health_of(advisor, "resctrl").unsupported);
+    CHECK(health_of(advisor, "resctrl").fault.starts_with("not mounted: mount -t resctrl"));
+    host.tree.write("sys/fs/resctrl/schemata", "L3:0=f\n");
+    test::run(loop, advisor.sample_slow());
+    CHECK_FALSE(health_of(advisor, "resctrl").unsupported);
+    CHECK(health_of(advisor, "resctrl").fault.starts_with("no group of collect.resctrl_groups"));
+    host.tree.write("sys/fs/resctrl/LS/mon_data/mon_L3_00/llc_occupancy", "1\n");
+    test::run(loop, advisor.sample_slow());
+    CHECK(health_of(advisor, "resctrl").fault.empty());
+    host.tree.write("sys/fs/resctrl/BE/mon_data/mon_L3_00/llc_occupancy", "many\n");
+    test::run(loop, advisor.sample_slow());
+    CHECK(health_of(advisor, "resctrl").fault.find("llc_occupancy") != std::string::npos);
+    CHECK_FALSE(health_of(advisor, "resctrl").unsupported);
+  }
+  TEST_CASE("PSI of pods: cgroup v1 without it is unsupported, a damaged file is a failure") {
+    Host host;
+    auto advisor = host.advisor();
+    boost::asio::io_context loop;
+    const auto pass = [&] {
+      test::run(loop, advisor.collect_pods(std::make_shared<const NodeState>(host.state)));
+    };
+    pass();
+    CHECK(health_of(advisor, "pod psi").unsupported);
+    for (const char* resource : {"cpu", "memory", "io"}) {
+      host.tree.write(fmt::format("cg/cpuacct/kubepods/besteffort/podbe/{}.pressure", resource),
+                      "some\n");
+    }
+    auto other = host.advisor();
+    test::run(loop, other.collect_pods(std::make_shared<const NodeState>(host.state)));
+    CHECK_FALSE(health_of(other, "pod psi").unsupported);
+    CHECK(health_of(other, "pod psi").fault.find("podbe") != std::string::npos);
   }
   TEST_CASE("resctrl bandwidth is a rate of its counter; groups that are missing are named") {
     Machine host;
