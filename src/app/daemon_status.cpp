@@ -54,8 +54,10 @@ void Daemon::add_inputs(StatusView& v) const {
   control_->fill(v);
   const auto add_sources = [&v](const std::vector<MetricAdvisor::SourceHealth>& all) {
     for (const auto& h : all) {
-      v.sources.push_back(
-          {h.name, h.fault, h.last_ok == MonoTime{} ? std::nullopt : std::optional{h.last_ok}});
+      v.sources.push_back({h.name,
+                           h.fault,
+                           h.last_ok == MonoTime{} ? std::nullopt : std::optional{h.last_ok},
+                           h.unsupported});
     }
   };
   add_sources(advisor_->health());

@@ -119,13 +119,20 @@ TextTable input_table(const json::value& s) {
   return table;
 }
 
+/// "unsupported: why" or "failed: why"; a page of an older daemon has no state.
+std::string why_not(const json::value& source) {
+  const auto fault = json_text(source, "fault", "");
+  if (fault.empty()) return "-";
+  return fmt::format("{}: {}", json_text(source, "state", "failed"), fault);
+}
+
 TextTable source_table(const json::value& s) {
   TextTable table({{"source"}, {"ok"}, {"last ok", TextTable::Align::kRight}, {"why not"}});
   for (const auto& i : json_array(s, "sources")) {
     table.row({json_text(i, "name"),
                yes_no(json_bool(i, "ok")),
                age_text(json_integer(i, "last_ok_age_ms")),
-               json_text(i, "fault")});
+               why_not(i)});
   }
   return table;
 }

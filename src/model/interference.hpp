@@ -50,7 +50,9 @@ struct InterferenceWindow {
 struct InterferenceDegree {
   std::optional<int> degree;     ///< nullopt: no signal at all
   std::optional<int> be_degree;  ///< the part that best effort causes; nullopt: its use is unknown
-  double cpu = 0, micro = 0, memory = 0, io = 0;  ///< components C, M, P, I, 0..100
+  /// Components C, M, P, I, 0..100, as they count in `degree`: 0 where their signals are missing.
+  /// To show one, ask component_of().
+  double cpu = 0, micro = 0, memory = 0, io = 0;
   /// The one that weighs most in `degree` (P counts 0.8, I 0.6 of its value).
   InterferenceComponent top = InterferenceComponent::kCpu;
   /// Signals that gave nothing: "run queue", "cpu psi", "throttling", "cpi" (no usable sample),
@@ -58,6 +60,9 @@ struct InterferenceDegree {
   std::vector<std::string> missing;
   bool micro_confirmed = false;  ///< 3 of the last 5 CPI samples were over 2 sigma
 };
+
+/// Value of one component; nullopt: none of its signals was there, which is not 0.
+std::optional<double> component_of(const InterferenceDegree& d, InterferenceComponent c);
 
 enum class InterferenceLevel { kNone, kMid, kHigh };
 std::string_view to_string(InterferenceLevel l);  ///< "none", "mid", "high"

@@ -36,10 +36,12 @@ void InterferenceWatch::Impl::emit(const PodInterference& p) {
   if (!d.degree) return;
   put("pod_interference", "degree", *d.degree);
   if (d.be_degree) put("pod_interference", "be", *d.be_degree);
-  put("pod_interference", "cpu", std::llround(d.cpu));
-  put("pod_interference", "micro", std::llround(d.micro));
-  put("pod_interference", "memory", std::llround(d.memory));
-  put("pod_interference", "io", std::llround(d.io));
+  for (const auto c : {InterferenceComponent::kCpu,
+                       InterferenceComponent::kMicro,
+                       InterferenceComponent::kMemory,
+                       InterferenceComponent::kIo}) {
+    if (const auto v = component_of(d, c)) put("pod_interference", to_string(c), std::llround(*v));
+  }
 }
 
 void InterferenceWatch::Impl::emit_micro(const MicroSource::Reading& r) {

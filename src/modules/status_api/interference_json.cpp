@@ -35,6 +35,17 @@ json::array micro(const InterferenceWindow& w) {
   return out;
 }
 
+json::object components(const InterferenceDegree& d) {
+  json::object out;
+  for (const auto c : {InterferenceComponent::kCpu,
+                       InterferenceComponent::kMicro,
+                       InterferenceComponent::kMemory,
+                       InterferenceComponent::kIo}) {
+    out[to_string(c)] = number(component_of(d, c));
+  }
+  return out;
+}
+
 json::object evidence(const PodInterference& p) {
   const auto& w = p.window;
   json::value ratio = nullptr;
@@ -119,6 +130,7 @@ json::value pod_interference(const StatusView& view, std::string_view uid) {
   if (at == pods->end()) return nullptr;
   const auto& p = at->second;
   const auto& d = p.degree;
+  const bool micro_known = component_of(d, InterferenceComponent::kMicro).has_value();
   json::array missing;
   for (const auto& m : d.missing) missing.emplace_back(m);
   return json::object{
@@ -129,8 +141,8 @@ json::value pod_interference(const StatusView& view, std::string_view uid) {
       {"since", wall_of(view, p.since)},
       {"age_ms", age_ms(view, p.window.at)},
       {"top", d.degree ? json::value(to_string(d.top)) : json::value(nullptr)},
-      {"components", {{"cpu", d.cpu}, {"micro", d.micro}, {"memory", d.memory}, {"io", d.io}}},
-      {"micro_confirmed", d.micro_confirmed},
+      {"components", components(d)},
+      {"micro_confirmed", micro_known ? json::value(d.micro_confirmed) : json::value(nullptr)},
       {"missing", std::move(missing)},
       {"evidence", evidence(p)},
       {"culprit_signal", text_or_null(p.culprit_signal)},

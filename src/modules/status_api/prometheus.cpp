@@ -99,10 +99,17 @@ void add_inputs(SeriesSet& out, const StatusView& view) {
               labels);
   }
   for (const auto& source : view.sources) {
+    const prometheus::Labels labels{{"collector", utf8(source.name)}};
+    out.gauge("collector_supported",
+              "0 where this machine does not offer what a collector reads.",
+              source.unsupported ? 0.0 : 1.0,
+              labels);
+    // What cannot be had is not down: an alert on 0 means a failure.
+    if (source.unsupported) continue;
     out.gauge("collector_up",
-              "1 while a collector gives samples.",
+              "1 while a supported collector gives samples, 0 while it fails.",
               source.fault.empty() ? 1.0 : 0.0,
-              {{"collector", utf8(source.name)}});
+              labels);
   }
   for (const auto& c : view.capabilities) {
     out.gauge("capability_available",

@@ -43,13 +43,15 @@ void add_stall(SeriesSet& out,
 }
 
 void add_latency(SeriesSet& out, const prometheus::Labels& labels, const InterferenceWindow& w) {
-  const char* help = "Wait of the pod's tasks in the run queue, in the last window.";
-  out.gauge(
-      "pod_sched_latency_seconds", help, seconds(w.wait_p50), with(labels, "quantile", "0.5"));
-  out.gauge(
-      "pod_sched_latency_seconds", help, seconds(w.wait_p95), with(labels, "quantile", "0.95"));
-  out.gauge(
-      "pod_sched_latency_seconds", help, seconds(w.wait_p99), with(labels, "quantile", "0.99"));
+  // Not "quantile": that label is a summary's, and these are gauges of one window.
+  const char* help = "Wait of the pod's tasks in the run queue, percentiles of the last window.";
+  const auto put = [&](const char* percentile, const auto& wait) {
+    out.gauge(
+        "pod_sched_latency_seconds", help, seconds(wait), with(labels, "percentile", percentile));
+  };
+  put("50", w.wait_p50);
+  put("95", w.wait_p95);
+  put("99", w.wait_p99);
   out.gauge("pod_sched_wait_behind_be_seconds",
             "Part of that wait in which best effort had the CPU.",
             seconds(w.behind_best_effort),
@@ -76,10 +78,15 @@ void add_degrees(SeriesSet& out, const prometheus::Labels& labels, const PodInte
   out.gauge("pod_interference", help, number(d.degree), with(labels, "component", "all"));
   if (!d.degree) return;
   out.gauge("pod_interference", help, number(d.be_degree), with(labels, "component", "be"));
-  out.gauge("pod_interference", help, d.cpu, with(labels, "component", "cpu"));
-  out.gauge("pod_interference", help, d.micro, with(labels, "component", "micro"));
-  out.gauge("pod_interference", help, d.memory, with(labels, "component", "memory"));
-  out.gauge("pod_interference", help, d.io, with(labels, "component", "io"));
+  for (const auto c : {InterferenceComponent::kCpu,
+                       InterferenceComponent::kMicro,
+                       InterferenceComponent::kMemory,
+                       InterferenceComponent::kIo}) {
+    out.gauge("pod_interference",
+              help,
+              component_of(d, c),
+              with(labels, "component", std::string{to_string(c)}));
+  }
 }
 
 void add_node(SeriesSet& out, const StatusView& view) {

@@ -111,11 +111,21 @@ json::array helpers(const StatusView& view) {
   return out;
 }
 
+std::string_view state_of(const StatusView::Source& source) {
+  if (source.fault.empty()) return "ok";
+  return source.unsupported ? "unsupported" : "failed";
+}
+
+/// By name, whoever reports them.
 json::array sources(const StatusView& view) {
+  auto sorted = view.sources;
+  std::stable_sort(
+      sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   json::array out;
-  for (const auto& source : view.sources) {
+  for (const auto& source : sorted) {
     const auto last_ok = source.last_ok.value_or(MonoTime{});
     out.emplace_back(json::object{{"name", text_value(source.name, {})},
+                                  {"state", state_of(source)},
                                   {"ok", source.fault.empty()},
                                   {"fault", text_or_null(source.fault)},
                                   {"last_ok_age_ms", age_ms(view, last_ok)}});

@@ -131,6 +131,7 @@ struct StatusView {
     std::string name;
     std::string fault;  ///< "" ok, else why it gives nothing
     std::optional<MonoTime> last_ok;
+    bool unsupported = false;  ///< `fault` says what this machine lacks: nothing failed
   };
   /// How interference is seen here.
   struct Interference {

@@ -31,7 +31,9 @@ constexpr const char* kStatus = R"({
   "memory_bytes": {"used": 1610612736, "total": 8589934592},
   "inputs": [{"name": "pods", "age_ms": 850, "stale": false},
              {"name": "nodeslo", "age_ms": null, "stale": false}],
-  "sources": [{"name": "psi", "ok": false, "fault": "not built in", "last_ok_age_ms": null}],
+  "sources": [{"name": "cold memory", "state": "unsupported", "ok": false, "fault": "no kidled", "last_ok_age_ms": null},
+              {"name": "node cpu", "state": "ok", "ok": true, "fault": null, "last_ok_age_ms": 900},
+              {"name": "psi", "state": "failed", "ok": false, "fault": "not built in", "last_ok_age_ms": null}],
   "pods": {"total": 3, "active": 2, "best_effort": 1},
   "files": {"held": 2, "contested": 0, "refused": 0, "refused_total": 1, "foreign_writes_total": 4},
   "faults": ["pod.yaml: spec: missing"], "faults_total": 9,
@@ -77,7 +79,8 @@ TEST_SUITE("render") {
     CHECK(has(text, "3.325 of 4 cores used: LS 2, BE 1.2, system 0.125, host applications 0"));
     CHECK(has(text, "1.5 GiB of 8.0 GiB used"));
     CHECK(has(text, "dry run"));
-    CHECK(has(text, "not built in"));
+    CHECK(has(text, "  cold memory  no         -  unsupported: no kidled\n"));
+    CHECK(has(text, "  psi          no         -  failed: not built in\n"));
     CHECK(has(text, "  pod.yaml: spec: missing\n  ... and 8 more\n"));
     CHECK(text.find("stale        ") == std::string::npos);
   }

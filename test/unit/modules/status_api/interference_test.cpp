@@ -39,7 +39,7 @@ struct Hurt {
     p.degree.be_degree = 60;
     p.degree.cpu = 50;
     p.degree.top = InterferenceComponent::kCpu;
-    p.degree.missing = {"cpi"};
+    p.degree.missing = {"cpi", "memory psi"};
     p.window.at = kNow - 2s;
     p.window.length = 10s;
     p.window.wait = 1s;
@@ -101,6 +101,11 @@ TEST_SUITE("status_api/interference") {
     CHECK(pod.at("interfered") == true);
     CHECK(pod.at("top") == "cpu");
     CHECK(pod.at("missing").at(0) == "cpi");
+    CHECK(pod.at("components").at("cpu").as_double() == 50);
+    CHECK(pod.at("components").at("micro").is_null());
+    CHECK(pod.at("components").at("memory").is_null());
+    CHECK(pod.at("components").at("io").as_double() == 0);  // known, and nothing
+    CHECK(pod.at("micro_confirmed").is_null());
     const auto& evidence = pod.at("evidence");
     CHECK(evidence.at("wait_ratio").as_double() == doctest::Approx(0.25));
     CHECK(evidence.at("wait_p95_us") == 2500);
@@ -119,6 +124,33 @@ TEST_SUITE("status_api/interference") {
     CHECK(pods.at("items").at(0).at("interference_degree") == 77);
     CHECK(pods.at("items").at(1).at("interference_degree").is_null());
     CHECK(hurt.get("/api/v1/status").at("interference").at("node").at("degree") == 77);
+  }
+  TEST_CASE("a pod of which nothing is known: everything is null, on each page") {
+    Hurt hurt;
+    auto& p = hurt.pods["a1"];
+    p.degree = {};
+    p.degree.missing = {"run queue", "cpu psi", "throttling", "cpi", "llc", "memory psi", "io psi"};
+    p.window = {};
+    p.window.at = kNow - 2s;
+    p.window.length = 10s;
+    for (const auto& shown : {hurt.get("/api/v1/interference").at("pods").at(0),
+                              hurt.get("/api/v1/pods/a1").at("interference"),
+                              hurt.get("/api/v1/explain/shop/web").at("interference")}) {
+      for (const char* key : {"degree", "be_degree", "top", "micro_confirmed"}) {
+        CAPTURE(key);
+        CHECK(shown.at(key).is_null());
+      }
+      for (const auto& [key, value] : shown.at("components").as_object()) CHECK(value.is_null());
+      for (const auto& [key, value] : shown.at("evidence").as_object()) {
+        if (value.is_object() || value.is_array() || key == "window_ms") continue;
+        CAPTURE(std::string{key});
+        CHECK(value.is_null());
+      }
+      for (const auto& [key, value] : shown.at("evidence").at("psi").as_object())
+        CHECK(value.is_null());
+    }
+    status_api::MetricsExporter exporter;
+    CHECK(exporter.text(hurt.view).find("koordlet_pod_interference") == std::string::npos);
   }
   TEST_CASE("where each container's counters come from") {
     const Hurt hurt;
@@ -161,8 +193,18 @@ TEST_SUITE("status_api/interference") {
     };
     has("koordlet_pod_interference{component=\"all\",pod_name=\"web\",pod_namespace=\"shop\",pod_"
         "uid=\"a1\"} 77");
-    has("koordlet_pod_sched_latency_seconds{pod_name=\"web\",pod_namespace=\"shop\",pod_uid=\"a1\","
-        "quantile=\"0.95\"} 0.0025");
+    has("koordlet_pod_sched_latency_seconds{percentile=\"95\",pod_name=\"web\",pod_namespace="
+        "\"shop\",pod_uid=\"a1\"} 0.0025");
+    // Nothing is known of p99, behind best effort, memory and CPI: no series, not a 0.
+    for (const char* unknown : {"percentile=\"99\"",
+                                "koordlet_pod_sched_wait_behind_be_seconds",
+                                "component=\"micro\"",
+                                "component=\"memory\"",
+                                "koordlet_container_llc_miss_ratio",
+                                "koordlet_resctrl"}) {
+      CAPTURE(unknown);
+      CHECK(text.find(unknown) == std::string::npos);
+    }
     has("koordlet_pod_psi{cpu_full_supported=\"false\",pod_name=\"web\",pod_namespace=\"shop\",pod_"
         "uid=\"a1\",psi_degree=\"some\",psi_precision=\"avg10\",psi_resource_type=\"cpu\"} 12.5");
     has("koordlet_container_cpi{container_id=\"containerd://"

@@ -103,6 +103,23 @@ TEST_SUITE("status_api/metrics") {
     CHECK(value(text, "koordlet_be_pod_used_cpu_cores" + pod) == 0.9);
     CHECK(value(text, "koordlet_be_pod_throttled_ratio" + pod) == 0.25);
   }
+  TEST_CASE("a collector that this machine cannot have is unsupported, not down") {
+    MetricsExporter exporter;
+    auto view = full_view();
+    view.sources = {{"cold memory", "no kidled", std::nullopt, true},
+                    {"node cpu", "", kNow},
+                    {"psi", "cut content", std::nullopt}};
+    const auto text = exporter.text(view);
+    const auto label = [](const char* name) {
+      return fmt::format("{{collector=\"{}\",node=\"node-a\"}}", name);
+    };
+    CHECK(value(text, "koordlet_collector_supported" + label("cold memory")) == 0.0);
+    CHECK_FALSE(contains(text, "koordlet_collector_up" + label("cold memory")));
+    CHECK(value(text, "koordlet_collector_supported" + label("node cpu")) == 1.0);
+    CHECK(value(text, "koordlet_collector_up" + label("node cpu")) == 1.0);
+    CHECK(value(text, "koordlet_collector_supported" + label("psi")) == 1.0);
+    CHECK(value(text, "koordlet_collector_up" + label("psi")) == 0.0);
+  }
   TEST_CASE("an unknown value has no series, not a zero") {
     MetricsExporter exporter;
     auto view = full_view();

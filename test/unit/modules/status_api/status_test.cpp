@@ -19,7 +19,8 @@ TEST_SUITE("status_api/status") {
     view.faults = {"pods/a.yaml: spec: expected a map"};
     view.helpers = {{"storage", 3, milliseconds{1500}}};
     view.sources = {{"psi", "not built into the kernel", std::nullopt},
-                    {"node", "", kNow - milliseconds{250}}};
+                    {"node", "", kNow - milliseconds{250}},
+                    {"cold memory", "no kidled", std::nullopt, true}};
     view.stages["qos"] = std::chrono::microseconds{420};
     view.loop_late = std::chrono::microseconds{90};
     view.missed_ticks = 2;
@@ -56,9 +57,16 @@ TEST_SUITE("status_api/status") {
     CHECK(body.at("faults_total").as_int64() == 1);
     CHECK(body.at("stages_us").at("qos").as_int64() == 420);
     CHECK(body.at("helpers").as_array().at(0).at("busy_ms").as_int64() == 1500);
-    CHECK(text(body.at("sources").as_array().at(0).at("fault")) == "not built into the kernel");
-    CHECK(body.at("sources").as_array().at(0).at("last_ok_age_ms").is_null());
-    CHECK(body.at("sources").as_array().at(1).at("last_ok_age_ms").as_int64() == 250);
+    const auto& sources = body.at("sources").as_array();  // by name, not as they were reported
+    CHECK(text(sources.at(0).at("name")) == "cold memory");
+    CHECK(text(sources.at(0).at("state")) == "unsupported");
+    CHECK(text(sources.at(0).at("fault")) == "no kidled");
+    CHECK(text(sources.at(1).at("name")) == "node");
+    CHECK(text(sources.at(1).at("state")) == "ok");
+    CHECK(sources.at(1).at("last_ok_age_ms").as_int64() == 250);
+    CHECK(text(sources.at(2).at("fault")) == "not built into the kernel");
+    CHECK(text(sources.at(2).at("state")) == "failed");
+    CHECK(sources.at(2).at("last_ok_age_ms").is_null());
     CHECK(body.at("loop").at("late_us").as_int64() == 90);
     CHECK(body.at("loop").at("late_max_us").is_null());
     CHECK(body.at("loop").at("missed_ticks").as_int64() == 2);
