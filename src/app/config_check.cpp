@@ -7,6 +7,12 @@ namespace {
 
 constexpr std::chrono::seconds kLeastReportInterval{10};
 
+/// As it stands in a file: texts, durations and sizes in quotes.
+std::string literal(const Config& config, std::string_view key) {
+  const Setting& s = *find_setting(key);
+  return printable(toml_literal(s, s.get(config)));
+}
+
 std::string shown(const Config& config, std::string_view key) {
   const Setting& s = *find_setting(key);
   return format_value(s, s.get(config));
@@ -40,7 +46,7 @@ ConfigFault split(const std::string& text) {
 std::vector<ConfigFault> cross_check(const Config& config) {
   std::vector<ConfigFault> out;
   const auto refuse = [&](std::string key, std::string expectation) {
-    std::string value = shown(config, key);
+    std::string value = literal(config, key);
     out.push_back({"", 0, std::move(key), std::move(value), "expected " + std::move(expectation)});
   };
   if (config.qos.fast_poll > config.qos.interval) {
@@ -84,9 +90,10 @@ std::vector<ConfigFault> cross_check(const Config& config) {
     refuse("interference.clear_degree",
            fmt::format("at most interference.enter_degree ({})", rules.enter_degree));
   }
-  for (const auto& group : config.collect.resctrl_groups) {
-    if (group.find('/') != std::string::npos || group.starts_with('.'))
-      refuse("collect.resctrl_groups", "names of groups, without '/'");
+  if (config.interference.perf_window > config.interference.perf_interval) {
+    refuse("interference.perf_window",
+           fmt::format("at most interference.perf_interval ({})",
+                       shown(config, "interference.perf_interval")));
   }
   for (const auto& text : policy::validate(config.qos.policy)) out.push_back(split(text));
   return out;

@@ -19,6 +19,8 @@ struct Origin {
 };
 using Origins = std::map<std::string, Origin>;
 
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", printable(text)); }
+
 void apply_toml(TomlReading toml, ConfigReading& out, Origins& origins) {
   const std::string& name = out.loaded.file;
   out.faults = std::move(toml.faults);
@@ -41,12 +43,12 @@ void apply_overrides(const Overrides& overrides, ConfigReading& out, Origins& or
   for (const auto& [key, text] : overrides) {
     const Setting* s = find_setting(key);
     if (s == nullptr) {
-      out.faults.push_back({"", 0, printable(key), printable(text), "expected a known key"});
+      out.faults.push_back({"", 0, printable(key), quoted(text), "expected a known key"});
       continue;
     }
     const auto value = convert_text(*s, text);
     if (!value) {
-      out.faults.push_back({"", 0, key, printable(text), value.error().context});
+      out.faults.push_back({"", 0, key, quoted(text), value.error().context});
       continue;
     }
     s->set(out.loaded.config, *value);

@@ -91,6 +91,7 @@ void add_qos(std::vector<Setting>& out) {
   out.push_back(
       words("qos.hands_off_namespaces",
             KOORDLET_AT(qos.policy.hands_off_namespaces),
+            TextRule::kAny,
             "where the annotation koordinator.sh/qos-hands-off: \"true\" keeps a pod from "
             "eviction, with commas between"));
 }

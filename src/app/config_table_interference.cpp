@@ -40,6 +40,7 @@ void add_collect(std::vector<Setting>& out) {
                      "the same for Docker's containers"));
   out.push_back(words("collect.resctrl_groups",
                       KOORDLET_AT(collect.resctrl_groups),
+                      TextRule::kGroupNames,
                       "resctrl groups whose cache and bandwidth are read, with commas between"));
 }
 

@@ -15,7 +15,16 @@ namespace koordlet::app {
 enum class SettingType { kBool, kInteger, kOptionalInteger, kDuration, kSize, kText, kEnum };
 
 /// What a text may be, beyond any text.
-enum class TextRule { kAny, kAbsolutePath, kPathOrNone, kSocket, kLoopback, kNodeName, kUrl };
+enum class TextRule {
+  kAny,
+  kAbsolutePath,
+  kPathOrNone,
+  kSocket,
+  kLoopback,
+  kNodeName,
+  kUrl,
+  kGroupNames,  ///< names of resctrl groups with commas between
+};
 
 /// A value of a key: monostate is "none" of an optional integer; durations are milliseconds, sizes
 /// bytes, enums and texts strings.

@@ -113,8 +113,9 @@ Setting text(std::string key, Access at, TextRule rule, std::string about) {
 
 /// Members are lists of words; the text has them with commas between.
 template <class Access>
-Setting words(std::string key, Access at, std::string about) {
+Setting words(std::string key, Access at, TextRule rule, std::string about) {
   Setting s = base(std::move(key), SettingType::kText, std::move(about));
+  s.rule = rule;
   s.get = [at](const Config& c) {
     std::string out;
     for (const auto& word : at(c)) out += (out.empty() ? "" : ",") + word;

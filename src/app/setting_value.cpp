@@ -56,11 +56,14 @@ std::string quoted_list(const std::vector<std::string>& words, std::string_view 
   return out;
 }
 
-bool is_absolute_path(std::string_view text) {
-  const bool clean = std::none_of(text.begin(), text.end(), [](char c) {
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
-  return clean && text.starts_with('/') &&
+}
+
+bool is_absolute_path(std::string_view text) {
+  return !has_control(text) && text.starts_with('/') &&
          ("/" + std::string{text} + "/").find("/../") == std::string::npos;
 }
 
@@ -86,6 +89,23 @@ bool is_node_name(std::string_view text) {
          });
 }
 
+/// A folder that resctrl would take; "info" and two more are its own.
+bool is_group_name(std::string_view word) {
+  return !word.empty() && word.size() <= 255 && !word.starts_with('.') &&
+         word.find('/') == std::string_view::npos && word != "info" && word != "mon_data" &&
+         word != "mon_groups";
+}
+
+bool are_group_names(std::string_view text) {
+  if (has_control(text)) return false;
+  for (std::size_t from = 0; !text.empty() && from <= text.size();) {
+    const auto end = std::min(text.find(',', from), text.size());
+    if (!is_group_name(trim(text.substr(from, end - from)))) return false;
+    from = end + 1;
+  }
+  return true;
+}
+
 bool fits(TextRule rule, std::string_view text) {
   switch (rule) {
     case TextRule::kAny:
@@ -102,6 +122,8 @@ bool fits(TextRule rule, std::string_view text) {
       return text.empty() || is_loopback(text);
     case TextRule::kNodeName:
       return is_node_name(text);
+    case TextRule::kGroupNames:
+      return are_group_names(text);
   }
   return false;
 }
@@ -202,6 +224,9 @@ std::string range_text(const Setting& s) {
       return "loopback ADDRESS:PORT, or empty";
     case TextRule::kNodeName:
       return "name of a Node, or empty";
+    case TextRule::kGroupNames:
+      return "names with commas between, or empty; none is \"info\", \"mon_data\" or "
+             "\"mon_groups\", starts with '.' or has a '/'";
   }
   return "";
 }

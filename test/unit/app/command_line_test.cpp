@@ -162,6 +162,6 @@ TEST_SUITE("command line") {
     command.overrides = {{"no.such", "1"}};
     const auto out = run_command(command);
     CHECK(out.exit_code == 2);
-    CHECK(out.err == "command line: no.such: 1: expected a known key\n");
+    CHECK(out.err == "command line: no.such: \"1\": expected a known key\n");
   }
 }

@@ -253,9 +253,9 @@ TEST_SUITE("config") {
 
   TEST_CASE("--set of an unknown key and of a bad value") {
     CHECK(only_fault("", {{"qos.nothing", "1"}}) ==
-          "command line: qos.nothing: 1: expected a known key");
+          "command line: qos.nothing: \"1\": expected a known key");
     CHECK(only_fault("", {{"executor.batch_size", "many"}}) ==
-          "command line: executor.batch_size: many: expected a whole number from 1 to 10000");
+          "command line: executor.batch_size: \"many\": expected a whole number from 1 to 10000");
     CHECK(fault_exit_code(load_config("", {{"qos.nothing", "1"}}).faults) == 2);
   }
 
@@ -269,9 +269,10 @@ TEST_SUITE("config") {
 
   TEST_CASE("rules over two keys name the key, its value and the line") {
     CHECK(only_fault("[executor]\nretry_first = \"10s\"\nretry_max = \"1s\"\n") ==
-          "k.toml:3: executor.retry_max: 1s: expected at least executor.retry_first (10s)");
+          "k.toml:3: executor.retry_max: \"1s\": expected at least executor.retry_first (10s)");
     CHECK(only_fault("[metrics]\nlisten = \"127.0.0.1:6060\"\n") ==
-          "k.toml:2: metrics.listen: 127.0.0.1:6060: expected another address than status.listen");
+          "k.toml:2: metrics.listen: \"127.0.0.1:6060\": expected another address than "
+          "status.listen");
   }
 
   TEST_CASE("the policy's own rules name the key with its line") {
@@ -321,16 +322,52 @@ TEST_SUITE("config") {
   TEST_CASE("a source is one of three, and kubelet's needs its address") {
     CHECK(only_fault("[states]\nsource = \"etcd\"\n") ==
           "k.toml:2: states.source: \"etcd\": expected \"files\", \"kubernetes\" or \"kubelet\"");
-    CHECK(only_fault("[states]\nsource = \"kubelet\"\n") ==
-          "k.toml:2: kubelet.url: expected kubelet's address, as states.source is \"kubelet\"");
+    CHECK(
+        only_fault("[states]\nsource = \"kubelet\"\n") ==
+        "k.toml:2: kubelet.url: \"\": expected kubelet's address, as states.source is \"kubelet\"");
     CHECK(only_fault("[kubelet]\nurl = \"ftp://x\"\n") ==
           "k.toml:2: kubelet.url: \"ftp://x\": expected https://HOST:PORT or http://HOST:PORT, or "
           "empty");
     CHECK(only_fault("[kubelet]\ncert_file = \"/a\"\n") ==
-          "k.toml:2: kubelet.key_file: expected a key exactly when there is a "
+          "k.toml:2: kubelet.key_file: \"\": expected a key exactly when there is a "
           "kubelet.cert_file");
     CHECK(only_fault("[report]\ninterval = \"5s\"\n") ==
-          "k.toml:2: report.interval: 5s: expected 0s, or at least 10s");
+          "k.toml:2: report.interval: \"5s\": expected 0s, or at least 10s");
+  }
+
+  TEST_CASE("resctrl groups are plain names: no empty word, no control character, none reserved") {
+    for (const char* bad : {"info",
+                            "LS,info",
+                            "mon_groups",
+                            "mon_data",
+                            "LS,,BE",
+                            ",",
+                            "LS,",
+                            " ",
+                            "../x",
+                            ".x",
+                            "a/b",
+                            "LS\\u0000",
+                            "L\\nS"}) {
+      CAPTURE(bad);
+      const auto fault = only_fault(fmt::format("[collect]\nresctrl_groups = \"{}\"\n", bad));
+      CHECK(fault.starts_with("k.toml:2: collect.resctrl_groups: \""));
+      CHECK(fault.find("\": expected names with commas between") != std::string::npos);
+      CHECK(fault.find('\0') == std::string::npos);
+    }
+    const auto good = load_config_text("[collect]\nresctrl_groups = \"LS, BE\"\n", "k.toml", {});
+    CHECK(good.loaded.config.collect.resctrl_groups == std::vector<std::string>{"LS", "BE"});
+    CHECK(load_config("", {{"collect.resctrl_groups", ""}})
+              .loaded.config.collect.resctrl_groups.empty());
+    CHECK(only_fault("", {{"collect.resctrl_groups", "info"}})
+              .starts_with("command line: collect.resctrl_groups: \"info\": expected names"));
+  }
+
+  TEST_CASE("a window of the counters is not longer than what lies between two of them") {
+    CHECK(only_fault("[interference]\nperf_window = \"20s\"\nperf_interval = \"10s\"\n") ==
+          "k.toml:2: interference.perf_window: \"20s\": expected at most "
+          "interference.perf_interval (10s)");
+    CHECK(faults_of("[interference]\nperf_window = \"10s\"\nperf_interval = \"10s\"\n").empty());
   }
 
   TEST_CASE("outside text in a fault is cut and has no control characters") {
