@@ -12,6 +12,10 @@ using namespace koordlet::app;
 
 namespace {
 
+constexpr const char* kPsi =
+    "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"
+    "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+
 const Check* find(const std::vector<Check>& checks, std::string_view name) {
   for (const auto& c : checks) {
     if (c.name == name) return &c;
@@ -23,6 +27,8 @@ Config config_for(const test::FakeTree& tree) {
   Config c;
   c.host = {tree.path("cgroup"), tree.path("proc"), tree.path("sys"), tree.path("dev")};
   c.store.folder = tree.path("store");
+  c.collect.cri_socket = tree.path("run/cri.sock");
+  c.collect.docker_socket = tree.path("run/docker.sock");
   return c;
 }
 
@@ -54,7 +60,9 @@ TEST_SUITE("doctor") {
         {"cgroup/memory/cgroup.procs", ""},
         {"cgroup/cpu/kubepods/cgroup.procs", ""},
         {"proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"},
-        {"proc/pressure/cpu", "some avg10=0.00\n"},
+        {"proc/pressure/cpu", kPsi},
+        {"proc/pressure/memory", kPsi},
+        {"proc/pressure/io", kPsi},
         {"proc/self/status", "Name:\tx\nUid:\t0\t0\t0\t0\nCapEff:\t0000000000200000\n"},
         {"proc/sys/fs/inotify/max_user_instances", "128\n"},
         {"proc/sys/fs/inotify/max_user_watches", "1000\n"},
@@ -76,6 +84,70 @@ TEST_SUITE("doctor") {
     // A plain folder makes no control files: a kernel without quotas looks the same.
     CHECK(find(checks, "cgroup write")->answer == Answer::kYes);
     CHECK(find(checks, "cpu quota")->answer == Answer::kNo);
+  }
+
+  TEST_CASE("PSI files that are there and cannot be understood are a no, with file and advice") {
+    const test::FakeTree tree{{"cgroup/cpu/cgroup.procs", ""},
+                              {"proc/pressure/cpu", kPsi},
+                              {"proc/pressure/memory", "some avg10=0.00\n"},
+                              {"proc/pressure/io", kPsi},
+                              {"store/x", ""}};
+    auto checks = examine_host(config_for(tree));
+    const auto* node = find(checks, "psi of the node");
+    CHECK(node->answer == Answer::kNo);
+    CHECK(node->detail.find("pressure/memory") != std::string::npos);
+    CHECK(node->advice.find("meanwhile") != std::string::npos);
+    tree.write("proc/pressure/memory", kPsi);
+    CHECK(find(examine_host(config_for(tree)), "psi of the node")->answer == Answer::kYes);
+    tree.write("proc/pressure/memory", kPsi);  // a trigger was tried on it
+    tree.remove("proc/pressure/io");
+    checks = examine_host(config_for(tree));
+    CHECK(find(checks, "psi of the node")->answer == Answer::kNo);
+    CHECK(find(checks, "psi of the node")->advice.starts_with("use a kernel with CONFIG_PSI"));
+  }
+
+  TEST_CASE("a vendor kernel has PSI of cgroups below v1's cpuacct, and it is read") {
+    const test::FakeTree tree{{"cgroup/cpu/cgroup.procs", ""},
+                              {"cgroup/cpuacct/cgroup.procs", ""},
+                              {"cgroup/cpuacct/cpu.pressure", kPsi},
+                              {"cgroup/cpuacct/memory.pressure", kPsi},
+                              {"cgroup/cpuacct/io.pressure", kPsi},
+                              {"store/x", ""}};
+    CHECK(find(examine_host(config_for(tree)), "psi of cgroups")->answer == Answer::kYes);
+    tree.write("cgroup/cpuacct/io.pressure", "full\n");
+    const auto checks = examine_host(config_for(tree));
+    CHECK(find(checks, "psi of cgroups")->answer == Answer::kNo);
+    CHECK(find(checks, "psi of cgroups")->detail.find("io.pressure") != std::string::npos);
+  }
+
+  TEST_CASE("each signal that is missing says what is done instead") {
+    const test::FakeTree tree{
+        {"cgroup/cpu/cgroup.procs", ""}, {"proc/filesystems", "nodev\tresctrl\n"}, {"store/x", ""}};
+    const auto checks = examine_host(config_for(tree));
+    for (const char* name :
+         {"psi of the node", "psi triggers", "btf", "resctrl", "runtime (CRI)"}) {
+      CAPTURE(name);
+      REQUIRE(find(checks, name) != nullptr);
+      CHECK(find(checks, name)->answer == Answer::kNo);
+      CHECK(find(checks, name)->advice.find("meanwhile") != std::string::npos);
+    }
+    for (const char* name : {"cold memory", "runtime (Docker)", "psi of cgroups"}) {
+      CAPTURE(name);
+      REQUIRE(find(checks, name) != nullptr);
+      CHECK(find(checks, name)->answer == Answer::kNotApplicable);
+    }
+  }
+
+  TEST_CASE("a runtime's socket: a plain file is none, an empty setting is not asked") {
+    const test::FakeTree tree{{"run/cri.sock", ""}, {"store/x", ""}};
+    auto config = config_for(tree);
+    config.collect.docker_socket.clear();
+    const auto checks = examine_host(config);
+    CHECK(find(checks, "runtime (CRI)")->answer == Answer::kNo);
+    CHECK(find(checks, "runtime (CRI)")->detail.find("Connection refused") != std::string::npos);
+    CHECK(find(checks, "runtime (Docker)")->answer == Answer::kNotApplicable);
+    CHECK(find(checks, "runtime (Docker)")->detail.find("collect.docker_socket") !=
+          std::string::npos);
   }
 
   TEST_CASE("text, JSON and capabilities of the same list") {
