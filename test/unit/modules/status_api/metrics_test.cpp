@@ -1,14 +1,16 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
 
+#include "filled_view.hpp"
 #include "modules/status_api/prometheus.hpp"
 #include "support/fake_tree.hpp"
 #include "support/skip.hpp"
-#include "view_fixture.hpp"
 
 using namespace koordlet;
 using namespace koordlet::test;
@@ -66,9 +68,52 @@ StatusView full_view() {
   return view;
 }
 
+/// What the text format asks of a family, as promtool checks it; one line a breach.
+std::vector<std::string> breaches(const std::string& text) {
+  std::vector<std::string> out;
+  std::map<std::string, std::string> types;
+  std::set<std::string> helps;
+  std::istringstream in{text};
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words{line};
+    std::string hash, what, name, rest;
+    if (line.starts_with("# ")) {
+      words >> hash >> what >> name;
+      std::getline(words, rest);
+      if (what == "HELP" && rest.size() > 1) helps.insert(name);
+      if (what == "TYPE") types[name] = rest.substr(1);
+      continue;
+    }
+    name = line.substr(0, line.find_first_of("{ "));
+    if (!types.contains(name)) out.push_back(name + ": no type");
+    if (!helps.contains(name)) out.push_back(name + ": no help");
+    const bool counter = types[name] == "counter";
+    if (counter != name.ends_with("_total")) out.push_back(name + ": _total is for counters");
+    for (const char* label : {"quantile=\"", "le=\""}) {
+      for (const char* before : {"{", ","}) {
+        if (contains(line, std::string{before} + label)) out.push_back(line + ": reserved label");
+      }
+    }
+    for (const char* suffix : {"_count", "_sum", "_bucket", "_ms", "_milliseconds", "_percent"}) {
+      if (name.ends_with(suffix)) out.push_back(name + ": reserved suffix, or no base unit");
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 TEST_SUITE("status_api/metrics") {
+  TEST_CASE("each family has help and type, counters alone end in _total, no reserved label") {
+    const Filled filled;
+    MetricsExporter exporter;
+    const auto text = exporter.text(filled.view);
+    CHECK(contains(text, "percentile=\"99\""));
+    CHECK(contains(text, "koordlet_resctrl_llc_occupancy"));
+    CHECK(breaches(text) == std::vector<std::string>{});
+    CHECK(breaches("# HELP a x\n# TYPE a gauge\na{quantile=\"0.5\"} 1\n").size() == 1);
+    CHECK(breaches("a_total 1\n").size() == 3);
+  }
   TEST_CASE("values are in base units and carry the node") {
     MetricsExporter exporter;
     const auto text = exporter.text(full_view());
@@ -213,8 +258,9 @@ TEST_SUITE("status_api/metrics") {
   }
   TEST_CASE("promtool finds nothing to complain about") {
     KOORDLET_SKIP_UNLESS(::access("/usr/bin/promtool", X_OK) == 0, "no /usr/bin/promtool");
+    const Filled filled;
     MetricsExporter exporter;
-    const FakeTree tree{{"metrics", exporter.text(full_view())}};
+    const FakeTree tree{{"metrics", exporter.text(filled.view)}};
     const auto command =
         fmt::format("/usr/bin/promtool check metrics < {}/metrics 2>&1", tree.root());
     FILE* pipe = ::popen(command.c_str(), "r");
