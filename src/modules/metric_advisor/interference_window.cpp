@@ -76,7 +76,7 @@ void InterferenceWatch::Impl::read_stalls(const Pod& pod, Track& track, Interfer
   const auto read = [&](std::string_view resource, StallRate& rate) -> std::optional<StallShare> {
     const auto psi = counters.pressure(pod.cgroup, resource);
     if (!psi) {
-      if (!is_gone(psi.error())) note("ls pod psi", psi.error().context);
+      if (!is_gone(psi.error())) note("ls pod psi", psi.error());
       return std::nullopt;
     }
     note("ls pod psi", "");
@@ -111,7 +111,7 @@ std::optional<InterferenceWindow> InterferenceWatch::Impl::read_window(
     if (is_gone(usage.error())) {
       track = {};  // one made anew under the same name starts from nothing
     } else {
-      note("ls pod cpu", usage.error().context);
+      note("ls pod cpu", usage.error());
       track.cpu.reset();
     }
     return std::nullopt;

@@ -60,8 +60,7 @@ void MicroSource::open() {
   if (!there) {
     const auto code = there.error().code;
     unsupported_ = code == Errc::kNotFound || code == Errc::kNotSupported;
-    why_not_ =
-        (unsupported_ ? "this machine has no hardware counters: " : "") + there.error().context;
+    why_not_ = unsupported_ ? "this machine has no hardware counters" : there.error().context;
     return;
   }
   if (!kernel::perf_cgroup_directory(roots_, version_, CgroupPath{})) {

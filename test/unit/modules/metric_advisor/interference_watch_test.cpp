@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include "host_fixture.hpp"
+#include "kernel/perf_group.hpp"
 #include "support/async.hpp"
+#include "support/skip.hpp"
 
 namespace koordlet {
 namespace {
@@ -58,7 +60,43 @@ struct Node : Host {
   }
 };
 
+MetricAdvisor::SourceHealth health_of(const InterferenceWatch& watch, std::string_view name) {
+  for (const auto& h : watch.health()) {
+    if (h.name == name) return h;
+  }
+  return {std::string{name}, "not listed", {}, false};
+}
+
 TEST_SUITE("metric_advisor/interference_watch") {
+  TEST_CASE(
+      "a machine without hardware counters: unsupported, in words; switched off: not listed") {
+    Node node;
+    CHECK(health_of(*node.watch(), "perf counters").fault == "not listed");
+    const auto there = kernel::probe_perf_events(kernel::interference_events(node.roots()));
+    KOORDLET_SKIP_UNLESS(!there && (there.error().code == Errc::kNotFound ||
+                                    there.error().code == Errc::kNotSupported),
+                         "this machine has hardware counters, or they may not be opened");
+    InterferenceWatch::Config config;
+    config.bpf = false;
+    InterferenceWatch watch{config, node.roots(), node.cgroups, node.clock};
+    watch.open();
+    CHECK(health_of(watch, "perf counters").unsupported);
+    CHECK(health_of(watch, "perf counters").fault == "this machine has no hardware counters");
+  }
+  TEST_CASE("PSI of LS pods: cgroup v1 without it is unsupported, a damaged file is a failure") {
+    Node node;
+    const auto opened = node.watch();
+    node.sample(*opened, MilliCpu{0});
+    CHECK(health_of(*opened, "ls pod psi").unsupported);
+    for (const char* resource : {"cpu", "memory", "io"}) {
+      node.tree.write(fmt::format("cg/cpuacct/kubepods/burstable/podls/{}.pressure", resource),
+                      "some\n");
+    }
+    const auto other = node.watch();
+    node.sample(*other, MilliCpu{0});
+    CHECK_FALSE(health_of(*other, "ls pod psi").unsupported);
+    CHECK(health_of(*other, "ls pod psi").fault.find("podls") != std::string::npos);
+  }
   TEST_CASE("without BPF the threads' schedstat is the source, and it is said why") {
     Node node;
     const auto opened = node.watch();
