@@ -89,7 +89,7 @@ Check check_psi_triggers(const kernel::HostRoots& roots) {
   const std::string what = code == Errc::kNotFound ? "use a kernel with CONFIG_PSI"
                            : code == Errc::kNotSupported
                                ? "boot with psi=1"
-                               : "grant CAP_SYS_RESOURCE and a writable /proc/pressure";
+                               : "grant CAP_SYS_RESOURCE, and write access to the pressure files";
   return no(name, trigger.error().context, what + "; ticks come each second meanwhile");
 }
 
