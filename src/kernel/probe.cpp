@@ -62,12 +62,6 @@ Result<std::uint64_t> read_number(const std::string& path) {
   return *n;
 }
 
-Result<void> readable(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return text.error();
-  return {};
-}
-
 }  // namespace
 
 Result<std::string> kernel_release(const HostRoots& roots) {
@@ -120,11 +114,6 @@ Result<CgroupFeatures> probe_cgroup_write(const HostRoots& roots, CgroupVersion 
   out.cpu_bvt = cpu->has("cpu.bvt_warp_ns");
   out.memory_high = memory && memory->has("memory.high");
   return out;
-}
-
-Result<void> probe_psi(const HostRoots& roots) { return readable(roots.proc + "/pressure/cpu"); }
-Result<void> probe_cgroup_psi(const HostRoots& roots) {
-  return readable(roots.cgroup + "/cpu.pressure");
 }
 
 bool has_btf(const HostRoots& roots) { return exists(roots.sys + "/kernel/btf/vmlinux"); }

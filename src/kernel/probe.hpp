@@ -31,11 +31,6 @@ struct CgroupFeatures {
 /// here.
 Result<CgroupFeatures> probe_cgroup_write(const HostRoots& roots, CgroupVersion version);
 
-/// Node PSI answers. kNotFound: not built in; kNotSupported: switched off (psi=0).
-Result<void> probe_psi(const HostRoots& roots);
-/// PSI of cgroups (v2): cpu.pressure at the top.
-Result<void> probe_cgroup_psi(const HostRoots& roots);
-
 /// Shortest window of a PSI trigger that this process may set: 500 ms, or 2 s without
 /// CAP_SYS_RESOURCE. kNotFound: no PSI; kDenied, kInvalid: no trigger at all; kNotSupported: a file
 /// of no kernel, which is left as it is.

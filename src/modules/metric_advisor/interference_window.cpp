@@ -30,7 +30,8 @@ void InterferenceWatch::Impl::mark_best_effort(const NodeState& state) {
     if (is_measured(*pod) && is_best_effort(*pod)) add_cgroups(*pod, all);
   }
   const auto ok = run_queue.set_best_effort(all);
-  if (!ok) note("run queue", ok.error().context);
+  if (run_queue.kind() != RunQueueSource::Kind::kNone)
+    note("run queue", ok ? std::string{} : ok.error().context);
 }
 
 void InterferenceWatch::Impl::read_suspects(const NodeState& state) {
