@@ -128,9 +128,12 @@ TEST_SUITE("live/sched_latency") {
     CHECK(*typical < wall);
 
     KOORDLET_SKIP_UNLESS(before_a && before_b && after_a && after_b, "no schedstat to compare");
-    // The two are read one after the other while the loops go on: a dispatch may fall in between.
-    CHECK(same_but(2, a.dispatches, after_a->dispatches - before_a->dispatches));
-    CHECK(same_but(2, b.dispatches, after_b->dispatches - before_b->dispatches));
+    // The two are read one after the other, and the kernel counts a return from a stop that the
+    // probe does not see as a dispatch: as far apart as the waits may be.
+    const auto dispatches_a = after_a->dispatches - before_a->dispatches;
+    const auto dispatches_b = after_b->dispatches - before_b->dispatches;
+    CHECK(same_but(2 + dispatches_a / 20, a.dispatches, dispatches_a));
+    CHECK(same_but(2 + dispatches_b / 20, b.dispatches, dispatches_b));
     CHECK(share(a.wait, after_a->wait - before_a->wait) == doctest::Approx(1).epsilon(0.05));
     CHECK(share(b.wait, after_b->wait - before_b->wait) == doctest::Approx(1).epsilon(0.05));
   }
