@@ -67,7 +67,7 @@ void Forecaster::close_slot() {
   const std::int64_t slot = history.newest();
   const int n = horizon_slots();
   Pending& made = pending_[static_cast<std::size_t>(slot % n)];
-  if (made.slot == slot - n && history.known(0, n - 1) >= kSeenShare * n) {
+  if (made.slot >= 0 && made.slot == slot - n && history.known(0, n - 1) >= kSeenShare * n) {
     if (const auto peak = history.peak(0, n - 1)) mature(made, floor(*peak));
   }
   made = Pending{};

@@ -165,7 +165,8 @@ RuleForecasts rule_forecasts(const PeakHistory& h,
   set(Rule::kSeasonalOrHour, larger(yesterday, max_hour));
   if (const auto line = trend(h, 6 * hour)) {
     const double reach = std::min<double>(horizon, kTrendReachHours * hour);
-    set(Rule::kTrend, std::max(0.0, line->level + std::max(0.0, line->slope_per_slot * reach)));
+    const double ahead = line->level + std::max(0.0, line->slope_per_slot * reach);
+    set(Rule::kTrend, larger(ahead, out[index(Rule::kMeanHour)]));
   }
   return out;
 }

@@ -25,7 +25,7 @@ enum class Rule {
   kBlockMaxima,     ///< extreme value rule over hourly peaks
   kSeasonal,        ///< the same time of the day before, half an hour on either side
   kSeasonalOrHour,  ///< the larger of that and the last hour's largest
-  kTrend,           ///< least squares line over the last six hours, where it will be
+  kTrend,           ///< least squares line over six hours, where it will be; not below kMeanHour
 };
 inline constexpr std::size_t kRules = 14;
 std::string_view to_string(Rule r);  ///< "mean_hour", "max_hour", ...

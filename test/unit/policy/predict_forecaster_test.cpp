@@ -192,6 +192,13 @@ TEST_SUITE("policy/predict forecaster") {
     CHECK(f.score().violation_share() < 0.06);
     CHECK(f.score().violation_share() > 0.002);
   }
+  TEST_CASE("a recording that starts at time zero has no forecast of the slot before") {
+    Forecaster f{{}};
+    PredictTime at{0};
+    feed(f, at, 100, two);
+    CHECK(f.score().windows <= 100 - 12 - 11);
+    CHECK(f.forecast()->peak == doctest::Approx(2).epsilon(0.03));
+  }
   TEST_CASE("a forecast knows nothing of what comes after it") {
     Forecaster a{{}}, b{{}};
     PredictTime at = kStart;
