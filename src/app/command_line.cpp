@@ -10,12 +10,27 @@
 #include <boost/program_options/variables_map.hpp>
 #include <fmt/format.h>
 
+#include "app/predict_command.hpp"
 #include "app/setting.hpp"
 
 namespace po = boost::program_options;
 
 namespace koordlet::app {
 namespace {
+
+/// Options of `predict` and where their text goes.
+struct ReplayOption {
+  std::string_view name, value, about;
+  std::string ReplayArguments::*text;  ///< nullptr: the file
+};
+constexpr std::array<ReplayOption, 7> kReplayOptions{
+    {{"replay", "FILE", "CSV: timestamp, minute or second, then amounts", nullptr},
+     {"horizon", "DURATION", "peak of so much time, 5m to 24h (1h)", &ReplayArguments::horizon},
+     {"warmup", "DURATION", "nothing is scored before (24h)", &ReplayArguments::warmup},
+     {"column", "NAME", "only this one; without it each is a series", &ReplayArguments::column},
+     {"sum", "N", "nodes that are sums of N columns", &ReplayArguments::sum},
+     {"nodes", "N", "so many of them, drawn at random (40)", &ReplayArguments::nodes},
+     {"capacity", "AMOUNT", "no forecast above it", &ReplayArguments::capacity}}};
 
 struct VerbRow {
   std::string_view name;
@@ -26,7 +41,7 @@ struct VerbRow {
   std::string_view about;
 };
 
-constexpr std::array<VerbRow, 9> kVerbs{{
+constexpr std::array<VerbRow, 10> kVerbs{{
     {"run", Verb::kRun, 0, 0, "", false, true, true, "run the daemon (the default)"},
     {"check-config",
      Verb::kCheckConfig,
@@ -66,6 +81,15 @@ constexpr std::array<VerbRow, 9> kVerbs{{
      true,
      false,
      "put every changed control file back"},
+    {"predict",
+     Verb::kPredict,
+     0,
+     0,
+     "",
+     true,
+     false,
+     false,
+     "score the peak predictors on a recorded series"},
     {"version", Verb::kVersion, 0, 0, "", false, false, false, "print the version"},
     {"help", Verb::kHelp, 0, 1, "", false, false, false, "print this text"},
 }};
@@ -85,6 +109,7 @@ po::options_description all_options() {
   add("config", po::value<std::string>());
   add("socket", po::value<std::string>());
   add("set", po::value<std::vector<std::string>>());
+  for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());
   add("help,h", po::bool_switch());
@@ -140,6 +165,24 @@ Result<void> take_overrides(const po::variables_map& options,
     }
     out.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
+  return {};
+}
+
+Result<void> take_replay(const po::variables_map& options, const VerbRow& row, CommandLine& out) {
+  ReplayArguments arguments;
+  for (const auto& o : kReplayOptions) {
+    const std::string name{o.name};
+    if (!options.contains(name)) continue;
+    if (row.verb != Verb::kPredict) return usage(fmt::format("{} takes no --{}", row.name, name));
+    const auto& text = options[name].as<std::string>();
+    if (text.empty()) return usage(fmt::format("--{}: expected {}", name, o.value));
+    (o.text == nullptr ? out.replay_file : arguments.*o.text) = text;
+  }
+  if (row.verb != Verb::kPredict) return {};
+  if (out.replay_file.empty()) return usage("predict: expected --replay FILE");
+  const auto replay = replay_options(arguments);
+  if (!replay) return usage(replay.error().context);
+  out.replay = *replay;
   return {};
 }
 
@@ -199,6 +242,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& args) {
   }
   const auto overrides = take_overrides(*options, *row, out);
   if (!overrides) return overrides.error();
+  const auto replay = take_replay(*options, *row, out);
+  if (!replay) return replay.error();
   if (out.dry_run && out.verb != Verb::kRestore) {
     out.overrides.emplace_back("executor.dry_run", "true");
   }
@@ -216,6 +261,7 @@ std::string help_text() {
     if (row.json && !row.arguments.empty())
       left = fmt::format("{} {} [--json]", row.name, row.arguments);
     if (row.verb == Verb::kRestore) left += "[--dry-run]";
+    if (row.verb == Verb::kPredict) left = "predict --replay FILE";
     out += fmt::format("  {:<24} {}\n", left, row.about);
   }
   out += "\noptions of every command:\n";
@@ -231,6 +277,9 @@ std::string help_text() {
   for (const auto& s : settings()) {
     if (!s.flag.empty()) line("--" + s.flag + " VALUE", s.about);
   }
+  out += "\noptions of predict:\n";
+  for (const auto& o : kReplayOptions) line(fmt::format("--{} {}", o.name, o.value), o.about);
+  line("--json", "one JSON object instead of a table");
   out += "\nexit code: 0 ok, 1 failed, 2 usage\n";
   return out;
 }

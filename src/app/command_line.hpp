@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/config.hpp"
+#include "app/predict_replay.hpp"
 #include "base/result.hpp"
 
 namespace koordlet::app {
@@ -16,6 +17,7 @@ enum class Verb {
   kPods,
   kExplain,
   kRestore,
+  kPredict,
   kVersion,
   kHelp
 };
@@ -30,7 +32,9 @@ struct CommandLine {
   Verb verb = Verb::kRun;
   /// --config, or the FILE of check-config; empty: the default file, if there is one.
   std::string config_file;
-  std::string pod;  ///< explain: a uid or namespace/name
+  std::string pod;          ///< explain: a uid or namespace/name
+  std::string replay_file;  ///< predict: not empty
+  ReplayOptions replay;
   bool json = false;
   bool dry_run = false;
   Overrides overrides;  ///< --set, --socket and the flags of keys, in the order of precedence

@@ -1,11 +1,13 @@
 #include "app/commands.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "app/doctor.hpp"
+#include "app/predict_command.hpp"
 #include "app/restore.hpp"
 
 namespace koordlet::app {
@@ -79,6 +81,11 @@ CommandOutput run_command(const CommandLine& command) {
       return out;
     case Verb::kCheckConfig:
       return check_config(command);
+    case Verb::kPredict:
+      return run_replay(
+          command.replay_file, command.replay, command.json, [](const std::string& line) {
+            std::fputs(line.c_str(), stderr);
+          });
     default:
       break;
   }
