@@ -40,6 +40,13 @@ class LmdbMetricStore final : public MetricStore {
   Result<std::vector<TimedValue>> range(const SeriesKey& series,
                                         StoredTime from,
                                         StoredTime to) override;
+  Result<std::optional<SeriesSummary>> summarize(const SeriesKey& series,
+                                                 StoredTime from,
+                                                 StoredTime to,
+                                                 const std::vector<double>& quantiles) override;
+  Result<std::vector<RollupPoint>> rollups(const SeriesKey& series,
+                                           StoredTime from,
+                                           StoredTime to) override;
   Result<std::vector<SeriesKey>> series() override;
   Result<std::size_t> expire(StoredTime now) override;
   Result<std::size_t> drop_after(StoredTime t) override;

@@ -62,7 +62,7 @@ std::optional<WindowAggregate> answer(const std::vector<TimedValue>& samples,
       samples.begin(), samples.end(), from, [](const auto& s, StoredTime t) { return s.at < t; });
   const auto last = std::upper_bound(
       first, samples.end(), to, [](StoredTime t, const auto& s) { return t < s.at; });
-  return summarize({first, last});
+  return summarize(std::vector<TimedValue>{first, last});
 }
 
 }  // namespace
@@ -72,7 +72,23 @@ Result<std::optional<WindowAggregate>> LmdbMetricStore::aggregate(const SeriesKe
                                                                   StoredTime to) {
   const auto samples = range(series, from, to);
   if (!samples) return samples.error();
-  return summarize(*samples);
+  return store::summarize(*samples);
+}
+
+Result<std::optional<SeriesSummary>> LmdbMetricStore::summarize(
+    const SeriesKey& series, StoredTime from, StoredTime to, const std::vector<double>& quantiles) {
+  if (auto r = check_quantiles(quantiles); !r) return r.error();
+  const auto samples = range(series, from, to);
+  if (!samples) return samples.error();
+  return store::summarize(*samples, quantiles);
+}
+
+Result<std::vector<RollupPoint>> LmdbMetricStore::rollups(const SeriesKey& series,
+                                                          StoredTime from,
+                                                          StoredTime to) {
+  const auto samples = range(series, from, to);
+  if (!samples) return samples.error();
+  return roll_up(*samples);
 }
 
 Result<std::vector<std::optional<WindowAggregate>>> LmdbMetricStore::aggregate_many(

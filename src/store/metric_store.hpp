@@ -49,6 +49,29 @@ struct WindowAggregate {
   std::int64_t p50 = 0, p90 = 0, p95 = 0,
                p99 = 0;  ///< nearest rank: index ceil(n*p) - 1 of the sorted values
   StoredTime first_at{0}, last_at{0};
+  bool exact = true;  ///< as SeriesSummary::exact
+};
+
+/// What is known of one series in a window.
+struct SeriesSummary {
+  std::size_t count = 0;  ///< samples, above 0
+  std::int64_t min = 0, max = 0, last = 0;
+  double mean = 0;
+  StoredTime first_at{0}, last_at{0};  ///< of roll-ups: the start of their minute
+  std::vector<double> quantiles;       ///< in the order asked for
+  /// Every sample itself was seen. False: roll-ups of several samples took part; count, min, max,
+  /// mean and last are still those of the samples, but a quantile is within 1 % of the sample of
+  /// its rank, and the window is rounded to whole minutes.
+  bool exact = true;
+};
+
+/// The samples of one series in one minute.
+struct RollupPoint {
+  StoredTime at{0};  ///< start of the minute
+  std::uint64_t count = 0;
+  std::int64_t min = 0, max = 0, last = 0;
+  double mean = 0;
+  friend bool operator==(const RollupPoint&, const RollupPoint&) = default;
 };
 
 /// One question of many: a series and its window, both ends included.
@@ -89,6 +112,17 @@ class MetricStore {
   virtual Result<std::vector<TimedValue>> range(const SeriesKey& series,
                                                 StoredTime from,
                                                 StoredTime to) = 0;
+  /// One window, any quantiles (0 to 1, nearest rank as above; kRange: another number). nullopt: no
+  /// sample in the window.
+  virtual Result<std::optional<SeriesSummary>> summarize(const SeriesKey& series,
+                                                         StoredTime from,
+                                                         StoredTime to,
+                                                         const std::vector<double>& quantiles) = 0;
+  /// The minutes of the window that hold samples, in order; the first and the last minute count
+  /// their samples inside the window only as far as the samples themselves are still kept.
+  virtual Result<std::vector<RollupPoint>> rollups(const SeriesKey& series,
+                                                   StoredTime from,
+                                                   StoredTime to) = 0;
   virtual Result<std::vector<SeriesKey>> series() = 0;
   /// Drops rows older than now - ttl and series without rows; returns rows dropped.
   virtual Result<std::size_t> expire(StoredTime now) = 0;

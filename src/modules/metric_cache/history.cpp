@@ -12,6 +12,14 @@ constexpr milliseconds kReopenEvery = std::chrono::minutes{1};
 
 Error not_open() { return {Errc::kNotSupported, "metric history is not open"}; }
 
+Result<void> check_window(const store::SeriesWindow& window) {
+  if (window.from <= window.to) return {};
+  return Error{Errc::kRange,
+               fmt::format("window: expected an end at or after its start {} ms, got {} ms",
+                           window.from.count(),
+                           window.to.count())};
+}
+
 }  // namespace
 
 Result<void> History::open_files() {
@@ -129,6 +137,38 @@ Result<std::vector<std::optional<store::WindowAggregate>>> History::aggregate_ma
     windows.push_back(std::move(*window));
   }
   auto r = store_->aggregate_many(windows);
+  if (!r) return judge(r.error());
+  return r;
+}
+
+Result<std::optional<store::SeriesSummary>> History::summarize(
+    const store::SeriesWindow& window, const std::vector<double>& quantiles) {
+  if (!is_open()) return not_open();
+  if (auto ok = check_window(window); !ok) return ok.error();
+  auto r = store_->summarize(window.series, window.from, window.to, quantiles);
+  if (!r) return judge(r.error());
+  return r;
+}
+
+Result<std::vector<store::RollupPoint>> History::rollups(const store::SeriesWindow& window) {
+  if (!is_open()) return not_open();
+  if (auto ok = check_window(window); !ok) return ok.error();
+  auto r = store_->rollups(window.series, window.from, window.to);
+  if (!r) return judge(r.error());
+  return r;
+}
+
+Result<std::vector<store::TimedValue>> History::range(const store::SeriesWindow& window) {
+  if (!is_open()) return not_open();
+  if (auto ok = check_window(window); !ok) return ok.error();
+  auto r = store_->range(window.series, window.from, window.to);
+  if (!r) return judge(r.error());
+  return r;
+}
+
+Result<std::vector<store::SeriesKey>> History::series() {
+  if (!is_open()) return not_open();
+  auto r = store_->series();
   if (!r) return judge(r.error());
   return r;
 }

@@ -44,6 +44,12 @@ class History {
   using Question = std::pair<store::SeriesKey, std::chrono::seconds>;
   Result<std::vector<std::optional<store::WindowAggregate>>> aggregate_many(
       const std::vector<Question>& questions, store::StoredTime now);
+  /// As MetricStore says; kRange: `from` is after `to`.
+  Result<std::optional<store::SeriesSummary>> summarize(const store::SeriesWindow& window,
+                                                        const std::vector<double>& quantiles);
+  Result<std::vector<store::RollupPoint>> rollups(const store::SeriesWindow& window);
+  Result<std::vector<store::TimedValue>> range(const store::SeriesWindow& window);
+  Result<std::vector<store::SeriesKey>> series();
   Result<std::size_t> expire(store::StoredTime now);
 
   const std::string& moved_aside() const { return moved_aside_; }

@@ -191,6 +191,47 @@ MetricCache::aggregate_many(
   co_return result;
 }
 
+asio::awaitable<Result<std::optional<store::SeriesSummary>>> MetricCache::summarize(
+    store::SeriesKey series,
+    store::StoredTime from,
+    store::StoredTime to,
+    std::vector<double> quantiles) {
+  using Answer = std::optional<store::SeriesSummary>;
+  const auto impl = impl_;
+  store::SeriesWindow window{std::move(series), from, to};
+  auto query = [window = std::move(window), quantiles = std::move(quantiles)](History& h) {
+    return h.summarize(window, quantiles);
+  };
+  auto result = co_await impl->on_storage<Answer>(std::move(query));
+  co_return result;
+}
+
+asio::awaitable<Result<std::vector<store::RollupPoint>>> MetricCache::rollups(
+    store::SeriesKey series, store::StoredTime from, store::StoredTime to) {
+  const auto impl = impl_;
+  store::SeriesWindow window{std::move(series), from, to};
+  auto query = [window = std::move(window)](History& h) { return h.rollups(window); };
+  auto result = co_await impl->on_storage<std::vector<store::RollupPoint>>(std::move(query));
+  co_return result;
+}
+
+asio::awaitable<Result<std::vector<store::TimedValue>>> MetricCache::range(store::SeriesKey series,
+                                                                           store::StoredTime from,
+                                                                           store::StoredTime to) {
+  const auto impl = impl_;
+  store::SeriesWindow window{std::move(series), from, to};
+  auto query = [window = std::move(window)](History& h) { return h.range(window); };
+  auto result = co_await impl->on_storage<std::vector<store::TimedValue>>(std::move(query));
+  co_return result;
+}
+
+asio::awaitable<Result<std::vector<store::SeriesKey>>> MetricCache::series() {
+  const auto impl = impl_;
+  auto query = [](History& h) { return h.series(); };
+  auto result = co_await impl->on_storage<std::vector<store::SeriesKey>>(std::move(query));
+  co_return result;
+}
+
 asio::awaitable<Result<std::size_t>> MetricCache::collect_garbage() {
   const auto impl = impl_;
   const auto now = stored_time(impl->clock.now());

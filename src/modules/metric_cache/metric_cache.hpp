@@ -62,6 +62,21 @@ class MetricCache {
   /// scan of the rows; answers in the order of the questions.
   boost::asio::awaitable<Result<std::vector<std::optional<store::WindowAggregate>>>> aggregate_many(
       std::vector<std::pair<store::SeriesKey, std::chrono::seconds>> questions);
+  /// Windows by stored time, both ends included; kRange: `from` is after `to`, or a quantile that
+  /// is not 0 to 1. What comes back is told at store::MetricStore.
+  boost::asio::awaitable<Result<std::optional<store::SeriesSummary>>> summarize(
+      store::SeriesKey series,
+      store::StoredTime from,
+      store::StoredTime to,
+      std::vector<double> quantiles);
+  boost::asio::awaitable<Result<std::vector<store::RollupPoint>>> rollups(store::SeriesKey series,
+                                                                          store::StoredTime from,
+                                                                          store::StoredTime to);
+  boost::asio::awaitable<Result<std::vector<store::TimedValue>>> range(store::SeriesKey series,
+                                                                       store::StoredTime from,
+                                                                       store::StoredTime to);
+  /// All series that have data, sorted.
+  boost::asio::awaitable<Result<std::vector<store::SeriesKey>>> series();
   /// One round: drops what is past its ttl, and series without rows; gives free memory back to the
   /// system. Returns the rows dropped.
   boost::asio::awaitable<Result<std::size_t>> collect_garbage();

@@ -1,5 +1,6 @@
 #include "store/window.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -85,5 +86,33 @@ TEST_SUITE("store/window") {
     CHECK(w->mean == -1.0);
     CHECK(w->min == -5);
     CHECK(w->p50 == -1);
+  }
+}
+
+TEST_SUITE("store/window quantiles") {
+  TEST_CASE("any quantile is a nearest rank; order and repeats of the question do not matter") {
+    std::vector<std::int64_t> values;
+    for (std::int64_t v = 100; v >= 1; --v) values.push_back(v);
+    const auto q = exact_quantiles(values, {0.07, 0.99, 0, 1, 0.5, 0.5, 0.951});
+    CHECK(q == std::vector<double>{7, 99, 1, 100, 50, 50, 96});
+  }
+  TEST_CASE("a quantile that is none is refused") {
+    CHECK(check_quantiles({0, 0.5, 1}).has_value());
+    for (const double q : {-0.1, 1.1, std::nan(""), HUGE_VAL}) {
+      CAPTURE(q);
+      CHECK(check_quantiles({0.5, q}).error().code == koordlet::Errc::kRange);
+    }
+  }
+  TEST_CASE("pitfall 67: the mean is among the answers, 1, 2, 3 -> 2") {
+    const auto s = summarize({{StoredTime{1}, 1}, {StoredTime{2}, 2}, {StoredTime{3}, 3}}, {});
+    REQUIRE(s.has_value());
+    CHECK(s->mean == 2);
+    CHECK(s->exact);
+  }
+  TEST_CASE("minutes: each sample counts in its own") {
+    const auto points =
+        roll_up({{StoredTime{59'999}, 5}, {StoredTime{60'000}, 1}, {StoredTime{90'000}, 4}});
+    CHECK(points == std::vector<RollupPoint>{{StoredTime{0}, 1, 5, 5, 5, 5},
+                                             {StoredTime{60'000}, 2, 1, 4, 4, 2.5}});
   }
 }
