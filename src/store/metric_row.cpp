@@ -1,13 +1,12 @@
 #include "store/metric_row.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+
+#include "store/bits.hpp"
 
 namespace koordlet::store {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "rows are little endian");
 
 constexpr char kFormat = 1;
 constexpr std::size_t kHeader = 8;      // format (1), zero (3), number of entries (4)
@@ -23,34 +22,6 @@ std::uint32_t load_u32(const char* from) {
   return v;
 }
 void store_u32(char* to, std::uint32_t v) { std::memcpy(to, &v, sizeof v); }
-
-std::uint64_t zigzag(std::int64_t v) {
-  return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63);
-}
-std::int64_t unzigzag(std::uint64_t v) {
-  return static_cast<std::int64_t>(v >> 1 ^ (~(v & 1) + 1));
-}
-
-char* put_varint(char* to, std::uint64_t v) {
-  for (; v >= 0x80; v >>= 7) *to++ = static_cast<char>(v | 0x80);
-  *to++ = static_cast<char>(v);
-  return to;
-}
-
-// False: cut off or longer than 64 bits.
-bool get_varint(std::string_view& from, std::uint64_t& v) {
-  v = 0;
-  for (unsigned shift = 0; shift < 64 && shift / 7 < from.size(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(from[shift / 7]);
-    if (shift == 63 && byte > 1) return false;
-    v |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
-    if (byte < 0x80) {
-      from.remove_prefix(shift / 7 + 1);
-      return true;
-    }
-  }
-  return false;
-}
 
 // Walks the entries of one group until `f` returns false. False: damaged.
 template <class F>
@@ -151,6 +122,32 @@ bool RowReader::read_intact(std::vector<RowEntry>& out) const {
     const bool ok = walk(group_bytes(g), group_first(g), entries, [&](const RowEntry& e) {
       out.push_back(e);
       return true;
+    });
+    if (ok) continue;
+    out.resize(before);
+    whole = false;
+  }
+  return whole;
+}
+
+bool RowReader::read_ids(std::uint32_t from, std::uint32_t to, std::vector<RowEntry>& out) const {
+  // Groups are in order: past those that end before `from`.
+  std::size_t low = 0, high = groups(count_);
+  while (low < high) {
+    const auto middle = (low + high) / 2;
+    if (group_first(middle) <= from) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool whole = true;
+  for (auto g = low == 0 ? 0 : low - 1; g < groups(count_) && group_first(g) <= to; ++g) {
+    const auto entries = std::min(kGroup, count_ - g * kGroup);
+    const auto before = out.size();
+    const bool ok = walk(group_bytes(g), group_first(g), entries, [&](const RowEntry& e) {
+      if (e.id >= from && e.id <= to) out.push_back(e);
+      return e.id < to;
     });
     if (ok) continue;
     out.resize(before);

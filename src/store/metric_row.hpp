@@ -39,6 +39,8 @@ class RowReader {
   }
   /// Appends the entries of all groups that can be read, in order; false: some cannot.
   bool read_intact(std::vector<RowEntry>& out) const;
+  /// The same for the entries with from <= id <= to.
+  bool read_ids(std::uint32_t from, std::uint32_t to, std::vector<RowEntry>& out) const;
   /// All entries in order; nullopt: damaged.
   std::optional<std::vector<RowEntry>> all() const;
   std::size_t size() const { return count_; }

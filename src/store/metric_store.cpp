@@ -18,7 +18,12 @@ Result<void> LmdbMetricStore::start() {
   });
   if (r) r = rows_.start(rows);
   if (!r) return r;
-  last_at_ = rows_.newest();
+  for (auto* seals : {&seals_, &minutes_}) {
+    const auto damaged = seals->start();
+    if (!damaged) return damaged.error();
+    reader_.count_damaged(*damaged);
+  }
+  last_at_ = newest();
   return env_.read([this](MDB_txn* txn) { return load_series(txn); });
 }
 
@@ -57,49 +62,11 @@ Result<void> LmdbMetricStore::load_series(MDB_txn* txn) {
   while ((rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_NEXT)) == 0) {
     const auto id = decode_series_id(to_view(key));
     auto name = decode_series(to_view(value));
-    if (!name) ++damaged_rows_;
-    if (!id || !dictionary_.restore(*id, std::move(name), newest)) ++damaged_rows_;
+    if (!name) reader_.count_damaged();
+    if (!id || !dictionary_.restore(*id, std::move(name), newest)) reader_.count_damaged();
   }
   dictionary_.restored();
   return rc == MDB_NOTFOUND ? Result<void>{} : lmdb_error(rc, "series: read");
-}
-
-std::optional<std::int64_t> LmdbMetricStore::value_in(std::string_view row,
-                                                      Id id,
-                                                      std::size_t& group) {
-  const auto reader = RowReader::open(row);
-  const auto found = reader ? reader->find(id, group) : RowReader::Found{true, std::nullopt};
-  if (found.damaged) ++damaged_rows_;
-  return found.damaged ? std::nullopt : found.value;
-}
-
-Result<std::optional<TimedValue>> LmdbMetricStore::last(const SeriesKey& series) {
-  std::optional<TimedValue> out;
-  const auto id = dictionary_.find(series);
-  if (!id) return out;
-  if ((out = dictionary_.last(*id))) return out;
-  std::size_t group = 0;
-  auto r = rows_.scan_back([&](StoredTime at, std::string_view row) {
-    if (const auto v = value_in(row, *id, group)) out = TimedValue{at, *v};
-    return !out;
-  });
-  if (!r) return r.error();
-  if (out) dictionary_.set_last(*id, *out);
-  return out;
-}
-
-Result<std::vector<TimedValue>> LmdbMetricStore::range(const SeriesKey& series,
-                                                       StoredTime from,
-                                                       StoredTime to) {
-  std::vector<TimedValue> out;
-  const auto id = dictionary_.find(series);
-  if (!id || from > to) return out;
-  std::size_t group = 0;
-  auto r = rows_.scan(from, to, [&](StoredTime at, std::string_view row) {
-    if (const auto v = value_in(row, *id, group)) out.push_back({at, *v});
-  });
-  if (!r) return r.error();
-  return out;
 }
 
 Result<std::vector<SeriesKey>> LmdbMetricStore::series() {
@@ -115,6 +82,12 @@ Result<std::unique_ptr<MetricStore>> MetricStore::open(LmdbEnv& env, const Optio
   if (options.ttl <= std::chrono::seconds{0}) {
     return Error{Errc::kRange,
                  fmt::format("ttl: expected more than 0 s, got {} s", options.ttl.count())};
+  }
+  if (options.retention != std::chrono::seconds{0} && options.retention < options.ttl) {
+    return Error{Errc::kRange,
+                 fmt::format("retention: expected 0 s or at least the ttl of {} s, got {} s",
+                             options.ttl.count(),
+                             options.retention.count())};
   }
   auto store = std::make_unique<LmdbMetricStore>(env, options);
   if (auto r = store->start(); !r) return r.error();

@@ -80,19 +80,22 @@ struct SeriesWindow {
   StoredTime from{0}, to{0};
 };
 
-/// The time-series store: one row a batch, series in a dictionary. Storage thread only; `env`
-/// outlives it. The interface is final, the format may still change (docs/metric-store.md). A row
-/// that cannot be read is skipped and counted. Errors are those of LmdbEnv.
+/// The time-series store: one row a batch, turned into packed blocks of each series within ten
+/// minutes and into roll-ups of minutes each hour; series in a dictionary (docs/metric-store.md).
+/// Storage thread only; `env` outlives it. What cannot be read is skipped and counted. Errors are
+/// those of LmdbEnv.
 class MetricStore {
  public:
   struct Options {
-    std::chrono::seconds ttl{3600};  ///< raw samples older than this are dropped by expire()
+    /// Samples older than this are dropped; with roll-ups, once their hour is rolled up.
+    std::chrono::seconds ttl{3600};
+    std::chrono::seconds retention{0};  ///< of roll-ups, `ttl` or more; 0: none are made
   };
   /// kNotSupported: the file holds another format or something else; nothing was changed in it.
   static Result<std::unique_ptr<MetricStore>> open(LmdbEnv& env, const Options& options);
   virtual ~MetricStore() = default;
 
-  /// One write transaction. A full map (or disk) drops the oldest rows, counts them, and still
+  /// One write transaction. A full map (or disk) drops the oldest data, counts it, and still
   /// takes the batch. A batch whose time is not after the last one is kRange, one that an empty map
   /// cannot hold is kBusy (is_map_full). Of samples of one series in a batch the last one counts; a
   /// series name of more than 4096 bytes is refused and counted, the rest is taken. No samples: no
@@ -124,12 +127,16 @@ class MetricStore {
                                                    StoredTime from,
                                                    StoredTime to) = 0;
   virtual Result<std::vector<SeriesKey>> series() = 0;
-  /// Drops rows older than now - ttl and series without rows; returns rows dropped.
+  /// One bounded step (milliseconds) of sealing, rolling up and dropping what is past its time, if
+  /// there is one to do; true: call again. To be called after batches, queries may come in between.
+  virtual Result<bool> maintain(StoredTime now) = 0;
+  /// Drops what is past its time and series without data; returns the rows of samples dropped.
   virtual Result<std::size_t> expire(StoredTime now) = 0;
-  /// Drops rows after `t`: left by a run whose wall clock was ahead.
+  /// Drops batches after `t`, a seal as a whole: left by a run whose wall clock was ahead.
   virtual Result<std::size_t> drop_after(StoredTime t) = 0;
-  virtual std::optional<StoredTime> newest() const = 0;  ///< time of the newest row
-  virtual std::uint64_t dropped_rows() const = 0;        ///< lost to a full map since open
+  virtual std::optional<StoredTime> newest() const = 0;  ///< time of the newest batch
+  virtual std::uint64_t dropped_rows() const = 0;        ///< lost to a full map since open; of
+                                                         ///< roll-ups: minutes
   virtual std::uint64_t damaged_rows() const = 0;        ///< skipped since open
   virtual std::uint64_t refused_samples() const = 0;     ///< names too long, since open
 };

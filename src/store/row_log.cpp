@@ -1,33 +1,15 @@
 #include "store/row_log.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "store/cursor.hpp"
+#include "store/seal_key.hpp"
 
 namespace koordlet::store {
 namespace {
 
-using TimeKey = std::array<char, 8>;
-
-TimeKey encode_time(StoredTime t) {
-  const auto v = static_cast<std::uint64_t>(t.count());
-  TimeKey out{};
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<char>(v >> (56 - 8 * i));
-  return out;
-}
-
 // Keys that are none sort as the oldest: the first drop takes them.
-StoredTime decode_time(const MDB_val& key) {
-  const auto text = to_view(key);
-  if (text.size() != TimeKey{}.size()) return StoredTime{0};
-  std::uint64_t v = 0;
-  for (const char c : text) v = v << 8 | static_cast<unsigned char>(c);
-  return StoredTime{static_cast<std::int64_t>(v)};
-}
-
-// The page numbers that one transaction frees stay inside one leaf up to 250 of them.
-constexpr double kPagesPerDrop = 200;
+StoredTime time_of(std::string_view key) { return decode_time(key).value_or(StoredTime{0}); }
 
 }  // namespace
 
@@ -48,11 +30,11 @@ Result<void> RowLog::read_edges() {
     if (rc = cursor.open(txn, dbi_); rc != 0) return lmdb_error(rc, "rows: cursor");
     MDB_val key{}, value{};
     if (rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_FIRST); rc == 0) {
-      oldest_ = decode_time(key);
+      oldest_ = time_of(to_view(key));
       rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_LAST);
     }
     if (rc != 0) return lmdb_error(rc, "rows: read the edges");
-    newest_ = decode_time(key);
+    newest_ = time_of(to_view(key));
     return {};
   });
 }
@@ -84,63 +66,32 @@ Result<std::size_t> RowLog::drop_after(StoredTime t) {
   return drop(Edge::kNewest, count_, [t](StoredTime at) { return at > t; });
 }
 
-Result<std::size_t> RowLog::drop(Edge edge,
-                                 std::size_t limit,
-                                 const std::function<bool(StoredTime)>& wanted) {
-  std::size_t total = 0;
-  double max_pages = kPagesPerDrop;
-  for (bool more = true; more && total < limit;) {
-    const auto step = drop_step(edge, limit - total, max_pages, wanted, more);
-    if (step) {
-      total += *step;
-      continue;
-    }
-    // A deletion copies the pages it touches: with next to no room only a small one gets through.
-    if (!is_map_full(step.error()) || max_pages < 1) return step.error();
-    max_pages /= 8;
-  }
+Result<std::size_t> RowLog::drop_some_before(StoredTime t, bool& more) {
+  more = false;
+  if (!oldest_ || *oldest_ >= t) return std::size_t{0};
+  const auto wanted = [t](std::string_view key) { return time_of(key) < t; };
+  auto dropped = drop_some_entries(env_, dbi_, Edge::kOldest, count_, wanted, more);
+  if (!dropped) return wrap("rows", dropped.error());
+  if (auto r = read_edges(); !r) return r.error();
+  return dropped;
+}
+
+Result<std::size_t> RowLog::drop(Edge edge, std::size_t limit, const WantedTime& wanted) {
+  const auto by_key = [&wanted](std::string_view key) { return wanted(time_of(key)); };
+  auto total = drop_entries(env_, dbi_, edge, limit, by_key);
+  if (!total) return wrap("rows", total.error());
   if (auto r = read_edges(); !r) return r.error();
   return total;
 }
 
-Result<std::size_t> RowLog::drop_step(Edge edge,
-                                      std::size_t limit,
-                                      double max_pages,
-                                      const std::function<bool(StoredTime)>& wanted,
-                                      bool& more) {
-  const auto page = static_cast<double>(env_.page_size());
-  std::size_t rows = 0;
-  bool at_end = false;
-  auto r = env_.write([&](MDB_txn* txn) -> Result<void> {
-    Cursor cursor;
-    int rc = cursor.open(txn, dbi_);
-    double pages = 0;
-    while (rc == 0 && rows < limit && (rows == 0 || pages < max_pages)) {
-      MDB_val key{}, value{};
-      rc = mdb_cursor_get(cursor.get(), &key, &value, edge == Edge::kOldest ? MDB_FIRST : MDB_LAST);
-      if (rc != 0) break;
-      if (!wanted(decode_time(key))) {
-        at_end = true;
-        return {};
-      }
-      // Rows of up to half a page share a leaf, larger ones have pages of their own.
-      const auto share = static_cast<double>(value.mv_size) / page;
-      pages += share > 0.5 ? share + 1 : share;
-      rc = mdb_cursor_del(cursor.get(), 0);
-      if (rc == 0) ++rows;
-    }
-    if (rc == MDB_NOTFOUND) {
-      at_end = true;
-      return {};
-    }
-    return rc == 0 ? Result<void>{} : lmdb_error(rc, "rows: drop");
+Result<void> RowLog::scan(StoredTime from, StoredTime to, const Visit& visit) {
+  return scan_while(from, to, [&visit](StoredTime at, std::string_view row) {
+    visit(at, row);
+    return true;
   });
-  if (!r) return r.error();
-  more = !at_end;
-  return rows;
 }
 
-Result<void> RowLog::scan(StoredTime from, StoredTime to, const Visit& visit) {
+Result<void> RowLog::scan_while(StoredTime from, StoredTime to, const VisitWhile& visit) {
   return env_.read([&](MDB_txn* txn) -> Result<void> {
     Cursor cursor;
     int rc = cursor.open(txn, dbi_);
@@ -149,15 +100,15 @@ Result<void> RowLog::scan(StoredTime from, StoredTime to, const Visit& visit) {
     MDB_val key{start.size(), start.data()}, value{};
     for (rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_SET_RANGE); rc == 0;
          rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_NEXT)) {
-      const auto at = decode_time(key);
+      const auto at = time_of(to_view(key));
       if (at > to) return {};
-      visit(at, to_view(value));
+      if (!visit(at, to_view(value))) return {};
     }
     return rc == MDB_NOTFOUND ? Result<void>{} : lmdb_error(rc, "rows: scan");
   });
 }
 
-Result<void> RowLog::scan_back(const std::function<bool(StoredTime, std::string_view)>& visit) {
+Result<void> RowLog::scan_back(const VisitWhile& visit) {
   return env_.read([&](MDB_txn* txn) -> Result<void> {
     Cursor cursor;
     int rc = cursor.open(txn, dbi_);
@@ -165,7 +116,7 @@ Result<void> RowLog::scan_back(const std::function<bool(StoredTime, std::string_
     MDB_val key{}, value{};
     for (rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_LAST); rc == 0;
          rc = mdb_cursor_get(cursor.get(), &key, &value, MDB_PREV)) {
-      if (!visit(decode_time(key), to_view(value))) return {};
+      if (!visit(time_of(to_view(key)), to_view(value))) return {};
     }
     return rc == MDB_NOTFOUND ? Result<void>{} : lmdb_error(rc, "rows: scan");
   });

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string_view>
 
 #include <lmdb.h>
 
+#include "store/edge_drop.hpp"
 #include "store/lmdb_env.hpp"
 #include "store/metric_store.hpp"
 
@@ -28,29 +28,25 @@ class RowLog {
   int put(MDB_txn* txn, StoredTime at, std::string_view row);
   void appended(StoredTime at);
 
-  /// Dropping goes in transactions of a bounded number of pages: the list of freed pages of one
-  /// huge deletion needs a run of free pages itself, which a full map does not have. Each returns
-  /// the rows dropped.
+  /// Each returns the rows dropped.
   Result<std::size_t> drop_before(StoredTime t);
+  /// One transaction of it. `more`: rows before `t` may be left.
+  Result<std::size_t> drop_some_before(StoredTime t, bool& more);
   Result<std::size_t> drop_oldest(std::size_t rows);
   Result<std::size_t> drop_after(StoredTime t);
 
   /// Rows with from <= at <= to, in order. The view is valid inside the call.
   using Visit = std::function<void(StoredTime at, std::string_view row)>;
   Result<void> scan(StoredTime from, StoredTime to, const Visit& visit);
+  /// The same until `visit` returns false.
+  using VisitWhile = std::function<bool(StoredTime at, std::string_view row)>;
+  Result<void> scan_while(StoredTime from, StoredTime to, const VisitWhile& visit);
   /// From the newest row back until `visit` returns false.
-  Result<void> scan_back(const std::function<bool(StoredTime, std::string_view)>& visit);
+  Result<void> scan_back(const VisitWhile& visit);
 
  private:
-  enum class Edge { kOldest, kNewest };
-  Result<std::size_t> drop(Edge edge,
-                           std::size_t limit,
-                           const std::function<bool(StoredTime)>& wanted);
-  Result<std::size_t> drop_step(Edge edge,
-                                std::size_t limit,
-                                double max_pages,
-                                const std::function<bool(StoredTime)>& wanted,
-                                bool& more);
+  using WantedTime = std::function<bool(StoredTime)>;
+  Result<std::size_t> drop(Edge edge, std::size_t limit, const WantedTime& wanted);
   Result<void> read_edges();
 
   LmdbEnv& env_;

@@ -253,12 +253,12 @@ TEST_SUITE("store/metric_store") {
   TEST_CASE("a file of another format is refused and left as it is") {
     MetricFolder f;
     REQUIRE(f.store().append(batch(0, {{kNode, 1}})).has_value());
-    f.overwrite("meta", "format", "2");
+    f.overwrite("meta", "format", "1");
     const auto r = f.try_reopen();
     REQUIRE(r.has_error());
     CHECK(r.error().code == Errc::kNotSupported);
-    CHECK(r.error().context.find("expected metric format 1, got '2'") != std::string::npos);
-    f.overwrite("meta", "format", "1");
+    CHECK(r.error().context.find("expected metric format 2, got '1'") != std::string::npos);
+    f.overwrite("meta", "format", "2");
     f.reopen();
     CHECK(f.store().last(kNode)->value().value == 1);
   }

@@ -1,0 +1,146 @@
+#include "store/roller.hpp"
+
+#include <algorithm>
+
+#include "store/sample_block.hpp"
+
+namespace koordlet::store {
+
+StoredTime Roller::rolled_until() const {
+  if (minutes_.empty()) return StoredTime{0};
+  const auto last = minutes_.seals().back().end;
+  return last - last % kSpan + kSpan;
+}
+
+std::optional<StoredTime> Roller::next_hour() const {
+  const auto done = rolled_until();
+  for (const auto& s : raw_.seals()) {
+    if (s.begin >= done) return s.begin - s.begin % kSpan;
+  }
+  return std::nullopt;
+}
+
+bool Roller::due(StoredTime unsealed_from) const {
+  const auto hour = next_hour();
+  return hour && unsealed_from >= *hour + kSpan;
+}
+
+Result<void> Roller::abandon() {
+  if (!writer_) return {};
+  writer_.reset();
+  columns_.clear();
+  return minutes_.drop_unfinished();
+}
+
+Result<void> Roller::begin(std::uint32_t ids) {
+  hour_ = *next_hour();
+  std::vector<std::int64_t> minutes;
+  std::uint64_t samples = 0;
+  const auto damaged =
+      raw_.scan(std::max(hour_, rolled_until()), hour_ + kSpan - StoredTime{1}, [&](SealView& v) {
+        samples += v.info().samples;
+        if (!v.head().times(times_)) return true;
+        for (const auto t : times_) {
+          const auto minute = minute_of(StoredTime{t}).count();
+          if (minutes.empty() || minutes.back() < minute) minutes.push_back(minute);
+        }
+        return true;
+      });
+  if (!damaged) return damaged.error();
+  damaged_ += *damaged;
+  if (minutes.empty()) minutes.push_back(hour_.count());  // unreadable: the hour is done, empty
+  writer_.emplace(std::move(minutes));
+  next_id_ = 0;
+  end_id_ = ids;
+  const auto share = kSamplesPerStep * ids / std::max<std::uint64_t>(samples, 1);
+  ids_per_step_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(share, 16, kSeriesPerStep));
+  return {};
+}
+
+Result<void> Roller::step(std::uint32_t ids) {
+  if (!writer_) {
+    if (auto r = begin(ids); !r) return r;
+  }
+  const auto from = next_id_;
+  const auto to = from + std::min(ids_per_step_, end_id_ - from);
+  auto r = read_columns(from, to);
+  if (r) r = write_columns(from, to);
+  if (r) return r;
+  const auto error = r.error();
+  if (auto undone = abandon(); !undone) return undone;
+  return error;
+}
+
+Result<void> Roller::read_columns(std::uint32_t from, std::uint32_t to) {
+  columns_.resize(to - from);
+  for (auto& c : columns_) c.clear();
+  if (from == to) return {};
+  const auto& minutes = writer_->times();
+  const auto end = hour_ + kSpan - StoredTime{1};
+  const auto damaged = raw_.scan(std::max(hour_, rolled_until()), end, [&](SealView& v) {
+    if (!v.head().times(times_)) {
+      ++damaged_;
+      return true;
+    }
+    minute_rows_.clear();
+    for (const auto t : times_) {
+      const auto minute = minute_of(StoredTime{t}).count();
+      const auto at = std::lower_bound(minutes.begin(), minutes.end(), minute);
+      minute_rows_.push_back(static_cast<std::uint32_t>(at - minutes.begin()));
+    }
+    const bool whole = v.each(
+        from, to - 1, [&](const auto& entry) { add_series(v, entry, columns_[entry.id - from]); });
+    if (!whole) ++damaged_;
+    return true;
+  });
+  if (!damaged) return damaged.error();
+  damaged_ += *damaged;
+  return {};
+}
+
+void Roller::add_series(SealView& seal,
+                        const GroupReader::Entry& entry,
+                        std::vector<MinuteRollup>& to) {
+  auto block = entry.block;
+  values_.clear();
+  if (!seal.head().rows_of(entry.pattern, rows_) || !read_block(block, rows_.size(), values_)) {
+    ++damaged_;
+    return;
+  }
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const auto row = minute_rows_[rows_[i]];
+    if (to.empty() || to.back().row != row) {
+      to.emplace_back();
+      to.back().row = row;
+    }
+    auto& m = to.back();
+    // The sketch starts with the second sample.
+    if (m.moments.count == 1) m.sketch.add(m.moments.last);
+    if (m.moments.count > 0) m.sketch.add(values_[i]);
+    m.moments.add(TimedValue{StoredTime{times_[rows_[i]]}, values_[i]});
+  }
+}
+
+Result<void> Roller::write_columns(std::uint32_t from, std::uint32_t to) {
+  for (auto id = from; id < to; ++id) {
+    const auto& minutes = columns_[id - from];
+    if (minutes.empty()) continue;
+    rows_.clear();
+    for (const auto& m : minutes) rows_.push_back(m.row);
+    block_.clear();
+    append_rollups(minutes, block_);
+    writer_->add(id, rows_, block_);
+  }
+  const bool last = to == end_id_;
+  const auto parts = writer_->take(last);
+  if (!room_.has(parts.bytes)) return lmdb_error(MDB_MAP_FULL, "rollups: append");
+  if (auto r = minutes_.put(writer_->end(), parts.groups, parts.head); !r) return r;
+  next_id_ = to;
+  if (!last) return {};
+  minutes_.finished(writer_->info());
+  writer_.reset();
+  columns_ = {};
+  return {};
+}
+
+}  // namespace koordlet::store

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/map_room.hpp"
+#include "store/rollup_block.hpp"
+#include "store/seal_log.hpp"
+#include "store/seal_writer.hpp"
+
+namespace koordlet::store {
+
+/// Turns the seals of one finished hour of stored time into roll-ups of its minutes, some series at
+/// a time. All references outlive it.
+class Roller {
+ public:
+  static constexpr StoredTime kSpan = std::chrono::hours{1};
+  static constexpr std::uint64_t kSamplesPerStep = 64 << 10;
+  static constexpr std::uint64_t kSeriesPerStep = 256;
+
+  Roller(LmdbEnv& env, SealLog& raw, SealLog& minutes) : room_{env}, raw_{raw}, minutes_{minutes} {}
+  /// Everything before is rolled up; 0: nothing is.
+  StoredTime rolled_until() const;
+  bool active() const { return writer_.has_value(); }
+  /// `unsealed_from`: every sample before it is sealed.
+  bool due(StoredTime unsealed_from) const;
+  Result<void> step(std::uint32_t ids);
+  Result<void> abandon();
+  std::uint64_t damaged_seals() const { return damaged_; }
+
+ private:
+  std::optional<StoredTime> next_hour() const;
+  Result<void> begin(std::uint32_t ids);
+  Result<void> read_columns(std::uint32_t from, std::uint32_t to);
+  void add_series(SealView& seal, const GroupReader::Entry& entry, std::vector<MinuteRollup>& to);
+  Result<void> write_columns(std::uint32_t from, std::uint32_t to);
+
+  MapRoom room_;
+  SealLog& raw_;
+  SealLog& minutes_;
+  std::optional<SealWriter> writer_;
+  StoredTime hour_{0};
+  std::uint32_t next_id_ = 0, end_id_ = 0, ids_per_step_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::vector<std::vector<MinuteRollup>> columns_;
+  // Of the seal in hand; kept for their memory.
+  std::vector<std::uint32_t> minute_rows_;  // of each row of the seal: the row in the roll-ups
+  std::vector<std::int64_t> times_, values_;
+  std::vector<std::uint32_t> rows_;
+  std::string block_;
+};
+
+}  // namespace koordlet::store

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/map_room.hpp"
+#include "store/metric_row.hpp"
+#include "store/row_log.hpp"
+#include "store/seal_log.hpp"
+#include "store/seal_writer.hpp"
+
+namespace koordlet::store {
+
+/// Turns finished rows into a seal, some series at a time. A seal ends at the next ten-minute mark
+/// of stored time, or after 720 rows. Its rows stay what queries read until the head is written,
+/// then they are dead and for others to drop. All references outlive it.
+class Sealer {
+ public:
+  static constexpr StoredTime kSpan = std::chrono::minutes{10};
+  static constexpr std::size_t kMaxRows = 720;
+  /// Of one step: about a millisecond of work, two megabytes of memory.
+  static constexpr std::uint64_t kSamplesPerStep = 128 << 10;
+
+  Sealer(LmdbEnv& env, RowLog& rows, SealLog& seals) : room_{env}, rows_{rows}, seals_{seals} {}
+  /// Rows up to here are sealed; -1 ms: none.
+  StoredTime sealed_until() const;
+  bool active() const { return writer_.has_value(); }
+  /// Rows are to be sealed. Dead rows have to be gone.
+  bool due(StoredTime now) const;
+  /// One step; `ids` is the end of the ids in use. MDB_MAP_FULL: no room, the seal is given up.
+  Result<void> step(std::uint32_t ids);
+  /// Gives the seal in the making up: its rows are about to change.
+  Result<void> abandon();
+  std::uint64_t damaged_rows() const { return damaged_rows_; }
+
+ private:
+  struct Column {
+    std::vector<std::uint32_t> rows;
+    std::vector<std::int64_t> values;
+  };
+  Result<void> begin(std::uint32_t ids);
+  Result<void> read_columns(std::uint32_t from, std::uint32_t to);
+  Result<void> write_columns(std::uint32_t from, std::uint32_t to);
+
+  MapRoom room_;
+  RowLog& rows_;
+  SealLog& seals_;
+  std::optional<SealWriter> writer_;
+  std::uint32_t next_id_ = 0, end_id_ = 0, ids_per_step_ = 0;
+  std::uint64_t damaged_rows_ = 0;
+  std::vector<Column> columns_;
+  std::vector<RowEntry> entries_;
+  std::string block_;
+};
+
+}  // namespace koordlet::store
