@@ -32,7 +32,7 @@ Result<void> History::open_files() {
     if (!env) return env.error();
     if (!env->moved_aside().empty()) moved_aside_ = env->moved_aside();
     env_.emplace(std::move(*env));
-    auto opened = store::MetricStore::open(*env_, {options_.ttl});
+    auto opened = store::MetricStore::open(*env_, {options_.ttl, options_.retention});
     if (opened) {
       store_ = std::move(*opened);
       return {};
@@ -51,7 +51,11 @@ Result<void> History::open_files() {
 }
 
 void History::close() {
-  if (store_) dropped_before_ += store_->dropped_rows();
+  if (store_) {
+    dropped_before_ += store_->dropped_rows();
+    damaged_before_ += store_->damaged_rows();
+    refused_before_ += store_->refused_samples();
+  }
   store_.reset();
   env_.reset();
 }
@@ -179,6 +183,22 @@ Result<std::size_t> History::expire(store::StoredTime now) {
   auto r = store_->expire(now);
   if (!r) return judge(r.error());
   return r;
+}
+
+Result<bool> History::maintain(store::StoredTime now) {
+  now_ = std::max(now_, now);
+  if (!is_open()) return not_open();
+  auto r = store_->maintain(now);
+  if (!r) return judge(r.error());
+  return r;
+}
+
+std::uint64_t History::damaged_rows() const {
+  return damaged_before_ + (store_ ? store_->damaged_rows() : 0);
+}
+
+std::uint64_t History::refused_samples() const {
+  return refused_before_ + (store_ ? store_->refused_samples() : 0);
 }
 
 std::uint64_t History::dropped_rows() const {

@@ -20,7 +20,8 @@ class History {
   struct Options {
     std::string folder;
     std::uint64_t map_size = 0;
-    std::chrono::seconds ttl{3600};
+    std::chrono::seconds ttl{3600};     ///< of samples
+    std::chrono::seconds retention{0};  ///< of roll-ups, `ttl` or more; 0: none are made
   };
   explicit History(Options options) : options_{std::move(options)} {}
 
@@ -51,9 +52,13 @@ class History {
   Result<std::vector<store::TimedValue>> range(const store::SeriesWindow& window);
   Result<std::vector<store::SeriesKey>> series();
   Result<std::size_t> expire(store::StoredTime now);
+  /// One bounded step of sealing, rolling up and dropping; true: there is more to do.
+  Result<bool> maintain(store::StoredTime now);
 
   const std::string& moved_aside() const { return moved_aside_; }
-  std::uint64_t dropped_rows() const;  ///< over all opens
+  std::uint64_t dropped_rows() const;     ///< over all opens
+  std::uint64_t damaged_rows() const;     ///< skipped, over all opens
+  std::uint64_t refused_samples() const;  ///< names too long, over all opens
   std::uint64_t used_bytes() const { return env_ ? env_->used_bytes() : 0; }
   std::uint64_t map_bytes() const { return env_ ? env_->map_size() : 0; }
 
@@ -69,7 +74,7 @@ class History {
   std::optional<store::LmdbEnv> env_;
   std::unique_ptr<store::MetricStore> store_;  // goes before env_
   std::string moved_aside_;
-  std::uint64_t dropped_before_ = 0;
+  std::uint64_t dropped_before_ = 0, damaged_before_ = 0, refused_before_ = 0;
   std::optional<store::StoredTime> reopened_at_;
   store::StoredTime now_{0};  // newest time that any call has seen
 };

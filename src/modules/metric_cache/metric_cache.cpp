@@ -33,7 +33,7 @@ struct MetricCache::Impl : std::enable_shared_from_this<MetricCache::Impl> {
         storage{w},
         clock{k},
         anchor{k.wall().time_since_epoch() - k.now().time_since_epoch()},
-        history{{config.folder, config.map_size, config.ttl}} {}
+        history{{config.folder, config.map_size, config.ttl, config.retention}} {}
 
   // Loop thread.
   const Config config;
@@ -49,10 +49,13 @@ struct MetricCache::Impl : std::enable_shared_from_this<MetricCache::Impl> {
 
   // Storage thread.
   History history;
-  std::string logged;
+  std::string logged, logged_maintain;
+  bool maintain_queued = false;
 
   void store_batch(store::StoredTime at, std::vector<store::MetricSample> samples);
   void note(const std::optional<Error>& error);
+  void queue_maintain(store::StoredTime now);
+  void maintain(store::StoredTime now);
   /// Runs `f(history)` there; a throw (memory) is an error like others.
   template <class T, class F>
   asio::awaitable<Result<T>> on_storage(F f);
@@ -65,6 +68,8 @@ void MetricCache::Impl::note(const std::optional<Error>& error) {
     stats.dropped_rows = history.dropped_rows();
     stats.used_bytes = history.used_bytes();
     stats.map_bytes = history.map_bytes();
+    stats.damaged_rows = history.damaged_rows();
+    stats.refused_samples = history.refused_samples();
     set_aside = stats.moved_aside != history.moved_aside();
     stats.moved_aside = history.moved_aside();
     if (error) {
@@ -101,6 +106,40 @@ void MetricCache::Impl::store_batch(store::StoredTime at,
   if (error) return;
   ++stats.batches;
   stats.samples += count;
+}
+
+// A job of its own: it stands behind the queries that wait now. Not two at a time, or a backlog of
+// batches would leave as many steps behind it.
+void MetricCache::Impl::queue_maintain(store::StoredTime now) {
+  if (maintain_queued) return;
+  maintain_queued = true;
+  storage.post([impl = shared_from_this(), now] { impl->maintain(now); });
+}
+
+void MetricCache::Impl::maintain(store::StoredTime now) {
+  maintain_queued = false;
+  if (!history.is_open()) return;  // closed since
+  const auto started = std::chrono::steady_clock::now();
+  Result<bool> more = false;
+  try {
+    more = history.maintain(now);
+  } catch (const std::exception& e) {
+    more = Error{Errc::kIo, e.what()};
+  }
+  const auto took = std::chrono::steady_clock::now() - started;
+  const auto error = error_of(more);
+  note(error);
+  const auto text = error ? error->context : std::string{};
+  if (error && logged_maintain != text) {
+    log::warn(kSubject, "sealing failed, ignoring until the next batch: " + text);
+  }
+  logged_maintain = text;
+  if (error || !*more) return;
+  queue_maintain(now);
+  const std::lock_guard lock{mutex};
+  ++stats.maintain_steps;
+  stats.longest_step =
+      std::max(stats.longest_step, std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 
 template <class T, class F>
@@ -155,6 +194,7 @@ void MetricCache::append(MonoTime now, std::vector<store::MetricSample> samples)
   ++s.queued;
   s.storage.post([impl = impl_, at = stored_time(now), samples = std::move(samples)]() mutable {
     impl->store_batch(at, std::move(samples));
+    impl->queue_maintain(at);
     --impl->queued;
   });
 }

@@ -29,7 +29,8 @@ class MetricCache {
   struct Config {
     std::string folder;  ///< its own environment, apart from state
     std::uint64_t map_size = 256ull << 20;
-    std::chrono::seconds ttl{3600};
+    std::chrono::seconds ttl{3600};             ///< of samples
+    std::chrono::seconds retention{72 * 3600};  ///< of roll-ups of a minute; `ttl` or more
     std::chrono::seconds gc_interval{1800};
     std::size_t max_queued_batches = 64;  ///< beyond: the batch is dropped and counted
   };
@@ -38,6 +39,12 @@ class MetricCache {
     /// batches, queries and expiries.
     std::uint64_t batches = 0, samples = 0, dropped_batches = 0, dropped_rows = 0, errors = 0;
     std::uint64_t used_bytes = 0, map_bytes = 0;
+    /// Skipped because they could not be read; names too long to store.
+    std::uint64_t damaged_rows = 0, refused_samples = 0;
+    /// Steps of sealing, rolling up and dropping that found work, and the longest hold of the
+    /// storage thread by one of them.
+    std::uint64_t maintain_steps = 0;
+    std::chrono::microseconds longest_step{0};
     std::string last_error;
     std::string moved_aside;  ///< damaged or foreign store that was set aside, or empty
     std::chrono::microseconds last_commit{0};
@@ -51,7 +58,8 @@ class MetricCache {
   /// not writable).
   boost::asio::awaitable<Result<void>> open();
   /// Never blocks. The time of the batch is stored_time(now), or 1 ms after the batch before it
-  /// when that is later.
+  /// when that is later. Afterwards the storage thread seals, rolls up and drops what is due: one
+  /// bounded step a job, so that what was queued meanwhile comes in between.
   void append(MonoTime now, std::vector<store::MetricSample> samples);
   /// Queries see every batch appended before them. nullopt: no sample. kNotSupported: not open.
   boost::asio::awaitable<Result<std::optional<store::TimedValue>>> last(store::SeriesKey series);

@@ -38,6 +38,40 @@ TEST_SUITE("metric_cache/history") {
     CHECK(h.used_bytes() == 0);
   }
 
+  TEST_CASE("maintenance of what is not open, and a retention below the ttl, are refused") {
+    const FakeTree tree;
+    History closed{in(tree)};
+    CHECK(closed.maintain(at(0)).error().code == Errc::kNotSupported);
+    CHECK(closed.damaged_rows() == 0);
+    History wrong{{tree.path("metrics"), 4 << 20, kTtl, kTtl - seconds{1}}};
+    CHECK(wrong.open(at(0)).error().code == Errc::kRange);
+    CHECK_FALSE(wrong.is_open());
+  }
+
+  TEST_CASE("sealed step by step, the answers stay, also over a restart") {
+    const FakeTree tree;
+    const History::Options options{tree.path("metrics"), 4 << 20, kTtl, 2 * kTtl};
+    {
+      History h{options};
+      REQUIRE(h.open(at(0)).has_value());
+      CHECK(h.maintain(at(0)).value() == false);
+      for (int s = 0; s < 1500; ++s) REQUIRE(h.append(at(s), {{kNode, s}}).has_value());
+      int steps = 0;
+      while (h.maintain(at(1500)).value()) REQUIRE(++steps < 1000);
+      CHECK(steps > 0);
+      CHECK(last_of(h) == 1499);
+    }
+    History h{options};
+    REQUIRE(h.open(at(1500)).has_value());
+    const auto all = h.range({kNode, at(0), at(1500)});
+    REQUIRE(all.has_value());
+    REQUIRE(all->size() == 1500);
+    CHECK(all->front() == store::TimedValue{at(0), 0});
+    CHECK(all->back() == store::TimedValue{at(1499), 1499});
+    CHECK(h.damaged_rows() == 0);
+    CHECK(h.refused_samples() == 0);
+  }
+
   TEST_CASE("a folder with an owner and a folder that is a file are the caller's to judge") {
     const FakeTree tree{{"file", ""}};
     History first{in(tree)};
