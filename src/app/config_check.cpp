@@ -58,6 +58,11 @@ std::vector<ConfigFault> cross_check(const Config& config) {
         "executor.retry_max",
         fmt::format("at least executor.retry_first ({})", shown(config, "executor.retry_first")));
   }
+  if (config.store.metrics.retention < config.store.metrics.ttl) {
+    refuse("store.retention",
+           fmt::format("at least store.metric_cache_ttl ({})",
+                       shown(config, "store.metric_cache_ttl")));
+  }
   if (config.report.interval.count() > 0 && config.report.interval < kLeastReportInterval) {
     refuse("report.interval", "0s, or at least 10s");
   }

@@ -256,6 +256,12 @@ void add_executor_and_store(std::vector<Setting>& out) {
                                    kMinute,
                                    168 * kHour,
                                    "raw samples are kept this long")));
+  out.push_back(duration("store.retention",
+                         KOORDLET_AT(store.metrics.retention),
+                         kMinute,
+                         168 * kHour,
+                         "summaries of each minute are kept this long, for as long as the raw "
+                         "samples at least"));
   out.push_back(with_flag("gc-interval",
                           duration("store.gc_interval",
                                    KOORDLET_AT(store.metrics.gc_interval),

@@ -179,6 +179,18 @@ void Daemon::add_figures(StatusView& v) const {
   counter("metric_cache_dropped_rows_total",
           cache.dropped_rows,
           "Rows dropped from a full store, oldest first.");
+  gauge("metric_cache_longest_step_seconds",
+        std::chrono::duration<double>(cache.longest_step).count(),
+        "Longest hold of the storage thread by a step of sealing or rolling up, since start.");
+  counter("metric_cache_maintain_steps_total",
+          cache.maintain_steps,
+          "Steps of sealing, rolling up and dropping.");
+  counter("metric_cache_damaged_rows_total",
+          cache.damaged_rows,
+          "Rows and blocks of the metric store that could not be read, skipped.");
+  counter("metric_cache_refused_samples_total",
+          cache.refused_samples,
+          "Samples of series whose names are too long.");
   counter("metric_cache_errors_total", cache.errors, "Failed store operations.");
   counter("log_dropped_lines_total", log::dropped(), "Log lines lost to a full queue.");
   v.stages = stages_;

@@ -270,6 +270,8 @@ TEST_SUITE("config") {
   TEST_CASE("rules over two keys name the key, its value and the line") {
     CHECK(only_fault("[executor]\nretry_first = \"10s\"\nretry_max = \"1s\"\n") ==
           "k.toml:3: executor.retry_max: \"1s\": expected at least executor.retry_first (10s)");
+    CHECK(only_fault("[store]\nretention = \"30m\"\nmetric_cache_ttl = \"2h\"\n") ==
+          "k.toml:2: store.retention: \"30m\": expected at least store.metric_cache_ttl (2h)");
     CHECK(only_fault("[metrics]\nlisten = \"127.0.0.1:6060\"\n") ==
           "k.toml:2: metrics.listen: \"127.0.0.1:6060\": expected another address than "
           "status.listen");
