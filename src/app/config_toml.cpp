@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include "app/setting.hpp"
+#include "base/near_name.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -35,21 +36,6 @@ RawValue raw_value(const toml::node& node) {
   return out;
 }
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
-
 std::set<std::string> sections() {
   std::set<std::string> out;
   for (const auto& s : settings()) {
@@ -68,7 +54,7 @@ std::string suggestion(std::string_view key, const std::set<std::string>& names)
   std::string best;
   std::size_t least = 1 + std::max<std::size_t>(2, key.size() / 5);
   for (const auto& name : names) {
-    const auto d = distance(key, name);
+    const auto d = edit_distance(key, name);
     if (d < least) {
       least = d;
       best = name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -74,6 +75,40 @@ std::string printable(std::string_view text, std::size_t max) {
       out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
   if (text.size() > max) out += "...";
   return out;
+}
+
+Result<std::int64_t> parse_span_ms(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    std::int64_t ms;
+  };
+  static constexpr Unit kUnits[]{
+      {"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}, {"ms", 1}};
+  static constexpr std::string_view kDigits = "0123456789";
+  const auto whole = text;
+  const Error unlike{
+      Errc::kParse,
+      fmt::format("expected a duration such as 90s, 5m, 1h30m, got {}", quoted(whole))};
+  const Error huge{Errc::kRange, fmt::format("{}: too long", quoted(whole))};
+  std::int64_t sum = 0;
+  do {
+    const auto digits = std::min(text.find_first_not_of(kDigits), text.size());
+    const auto number = parse_i64(text.substr(0, digits));
+    if (!number) return number.error().code == Errc::kRange ? huge : unlike;
+    text.remove_prefix(digits);
+    const auto letters = std::min(text.find_first_of(kDigits), text.size());
+    const auto name = text.substr(0, letters);
+    text.remove_prefix(letters);
+    const auto unit = std::find_if(
+        std::begin(kUnits), std::end(kUnits), [&](const Unit& u) { return u.name == name; });
+    if (unit == std::end(kUnits)) return unlike;
+    std::int64_t part = 0;
+    if (__builtin_mul_overflow(*number, unit->ms, &part) ||
+        __builtin_add_overflow(sum, part, &sum)) {
+      return huge;
+    }
+  } while (!text.empty());
+  return sum;
 }
 
 }  // namespace koordlet

@@ -17,6 +17,11 @@ std::string_view trim(std::string_view text);
 Result<std::int64_t> parse_i64(std::string_view text);
 Result<std::uint64_t> parse_u64(std::string_view text);
 
+/// A length of time as people write it, in milliseconds: "90s", "1h30m", "7d", "250ms". Whole
+/// numbers, each with a unit of d, h, m, s, ms. Never negative; overflow is kRange, the rest
+/// kParse.
+Result<std::int64_t> parse_span_ms(std::string_view text);
+
 /// Cuts the next field off the front of `rest` (fields are separated by any run of blanks); nullopt
 /// at the end.
 std::optional<std::string_view> next_field(std::string_view& rest);
