@@ -22,6 +22,14 @@ class ListWriter {
   bool take(bool is_after);
   /// `name` is what a token remembers of the item.
   void add(const boost::json::value& item, std::string_view name);
+  /// The page ends here, before its limit: what take() is told of from now on remains.
+  void stop() { limit_ = taken_; }
+  /// The item that take() has just accepted cannot be shown: it remains, and the page ends.
+  void give_back() {
+    --taken_;
+    ++remaining_;
+    stop();
+  }
   /// `extra` fields stand beside the items.
   net::HttpResponse finish(std::string_view filter, boost::json::object extra = {});
 

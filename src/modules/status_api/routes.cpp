@@ -45,6 +45,11 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/v1/qos", "level, thresholds, desired and held values: ?limit= ?continue=", true},
     {"/api/v1/explain/...", "why a pod gets the CPU it gets: by uid or namespace/name"},
     {"/api/v1/interference", "how much each LS pod is hurt, by what and by whom; the sources"},
+    {"/api/v1/series", "stored series: ?match= ?limit= ?continue=, or ?by=metric", true},
+    {"/api/v1/query",
+     "?query=METRIC{label=\"value\"} ?window= ?func= ?step= ?end= ?limit= ?continue=",
+     true},
+    {"/api/v1/samples", "stored samples: ?match= ?window= ?end= ?continue=", true},
     {"/api/v1/executor", "held files, foreign writes, counters: ?limit= ?continue=", true},
     {"/api/v1/config", "every key, its value and source"},
     {"/api/v1/capabilities", "what this machine offers"},
@@ -120,7 +125,16 @@ HttpResponse Router::handle(const HttpRequest& request, Surface surface) {
   }
 }
 
-HttpResponse Router::dispatch(const HttpRequest& request, Surface surface) {
+boost::asio::awaitable<HttpResponse> Router::respond(HttpRequest request, Surface surface) {
+  if (!history_ || surface != Surface::kApi || !MetricRoutes::serves(request.path))
+    co_return handle(request, surface);
+  auto refused = refusal(request, surface);
+  if (refused) co_return std::move(*refused);
+  auto answer = co_await history_->respond(std::move(request));
+  co_return answer;
+}
+
+std::optional<HttpResponse> Router::refusal(const HttpRequest& request, Surface surface) {
   const auto* endpoint = find_endpoint(request.path);
   if (endpoint == nullptr || (surface == Surface::kMetrics && !endpoint->on_metrics)) {
     return not_found(request, surface);
@@ -138,7 +152,13 @@ HttpResponse Router::dispatch(const HttpRequest& request, Surface surface) {
     const auto none = parse_query(request.query, {});
     if (!none) return problem(400, none.error().context);
   }
-  if (is_restore) return restore(request);
+  return std::nullopt;
+}
+
+HttpResponse Router::dispatch(const HttpRequest& request, Surface surface) {
+  if (auto refused = refusal(request, surface)) return std::move(*refused);
+  if (request.path == kRestore) return restore(request);
+  if (MetricRoutes::serves(request.path)) return problem(503, "no metric history is kept");
   // These two answer while a view cannot be made.
   if (request.path == "/healthz") return plain("ok\n");
   if (request.path == "/") return index_page();

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+
+#include "modules/status_api/metric_routes.hpp"
 #include "modules/status_api/prometheus.hpp"
 #include "modules/status_api/status_view.hpp"
 #include "net/http_server.hpp"
@@ -24,16 +28,26 @@ class Router {
  public:
   using ViewSource = std::function<StatusView()>;
   using Restore = std::function<std::vector<Outcome>()>;
-  Router(ViewSource view, Restore restore) : view_{std::move(view)}, restore_{std::move(restore)} {}
+  /// `metrics` outlives the router; nullptr: no history is kept, its endpoints answer 503.
+  Router(ViewSource view, Restore restore, MetricSource* metrics = nullptr)
+      : view_{std::move(view)}, restore_{std::move(restore)} {
+    if (metrics != nullptr) history_.emplace(*metrics);
+  }
+  /// Every answer that needs no waiting; 503 for those that do.
   net::HttpResponse handle(const net::HttpRequest& request, Surface surface);
+  /// All answers. The router outlives the coroutine.
+  boost::asio::awaitable<net::HttpResponse> respond(net::HttpRequest request, Surface surface);
 
  private:
+  /// Why this request is not answered at all.
+  std::optional<net::HttpResponse> refusal(const net::HttpRequest& request, Surface surface);
   net::HttpResponse dispatch(const net::HttpRequest& request, Surface surface);
   net::HttpResponse restore(const net::HttpRequest& request);
 
   ViewSource view_;
   Restore restore_;
   MetricsExporter metrics_;
+  std::optional<MetricRoutes> history_;
 };
 
 }  // namespace koordlet::status_api

@@ -14,20 +14,21 @@ using status_api::Router;
 using status_api::Surface;
 
 struct StatusApi::Impl {
-  Impl(asio::any_io_executor executor, Config c, ViewSource view, Restore restore)
+  Impl(asio::any_io_executor executor,
+       Config c,
+       ViewSource view,
+       Restore restore,
+       MetricSource* history)
       : ex{std::move(executor)},
         config{std::move(c)},
-        router{std::move(view), std::move(restore)},
-        socket{ex,
-               [this](const net::HttpRequest& r) { return router.handle(r, Surface::kApi); },
-               net::HttpServer::Limits{}},
-        api{ex,
-            [this](const net::HttpRequest& r) { return router.handle(r, Surface::kApi); },
-            net::HttpServer::Limits{}},
-        metrics{ex,
-                [this](const net::HttpRequest& r) { return router.handle(r, Surface::kMetrics); },
-                net::HttpServer::Limits{}} {}
+        router{std::move(view), std::move(restore), history},
+        socket{ex, answering(Surface::kApi), net::HttpServer::Limits{}},
+        api{ex, answering(Surface::kApi), net::HttpServer::Limits{}},
+        metrics{ex, answering(Surface::kMetrics), net::HttpServer::Limits{}} {}
 
+  net::HttpServer::AsyncHandler answering(Surface surface) {
+    return [this, surface](net::HttpRequest r) { return router.respond(std::move(r), surface); };
+  }
   asio::awaitable<void> serve(net::HttpServer& server, bool configured);
 
   asio::any_io_executor ex;
@@ -40,9 +41,13 @@ struct StatusApi::Impl {
   net::HttpServer metrics;
 };
 
-StatusApi::StatusApi(asio::any_io_executor ex, Config config, ViewSource view, Restore restore)
+StatusApi::StatusApi(asio::any_io_executor ex,
+                     Config config,
+                     ViewSource view,
+                     Restore restore,
+                     MetricSource* metrics)
     : impl_{std::make_unique<Impl>(
-          std::move(ex), std::move(config), std::move(view), std::move(restore))} {}
+          std::move(ex), std::move(config), std::move(view), std::move(restore), metrics)} {}
 
 StatusApi::~StatusApi() = default;
 

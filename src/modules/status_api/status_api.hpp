@@ -13,6 +13,7 @@
 #include "model/node_state.hpp"
 #include "model/proposal.hpp"
 #include "model/snapshot.hpp"
+#include "modules/status_api/metric_source.hpp"
 #include "modules/status_api/status_view.hpp"
 
 namespace koordlet {
@@ -30,7 +31,12 @@ class StatusApi {
   /// restore and returns the outcomes (POST /api/v1/restore, unix socket only).
   using ViewSource = std::function<StatusView()>;
   using Restore = std::function<std::vector<Outcome>()>;
-  StatusApi(boost::asio::any_io_executor ex, Config config, ViewSource view, Restore restore);
+  /// `metrics` answers the questions about history and outlives the API; nullptr: none is kept.
+  StatusApi(boost::asio::any_io_executor ex,
+            Config config,
+            ViewSource view,
+            Restore restore,
+            MetricSource* metrics = nullptr);
   ~StatusApi();
   /// Binds all listeners; an address in use is an error that names it.
   Result<void> open();

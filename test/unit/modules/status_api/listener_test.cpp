@@ -10,6 +10,7 @@
 #include <boost/asio/write.hpp>
 #include <doctest/doctest.h>
 
+#include "history_fixture.hpp"
 #include "modules/status_api/status_api.hpp"
 #include "support/async.hpp"
 #include "support/fake_tree.hpp"
@@ -61,7 +62,8 @@ struct Running {
         [this] {
           ++restores;
           return std::vector<Outcome>{};
-        });
+        },
+        &history);
     REQUIRE(api->open().has_value());
     asio::co_spawn(
         io, api->run(), asio::bind_cancellation_slot(stop.slot(), [this](std::exception_ptr) {
@@ -82,6 +84,7 @@ struct Running {
   }
 
   FakeTree tree;
+  FakeHistory history;
   asio::io_context io;
   asio::cancellation_signal stop;
   std::optional<StatusApi> api;
@@ -104,6 +107,28 @@ TEST_SUITE("status_api/listeners") {
     CHECK(has_status(server.tcp(server.api->metrics_address(), request("GET", "/metrics")), 200));
     CHECK(has_status(server.tcp(server.api->metrics_address(), request("GET", "/api/v1/status")),
                      404));
+  }
+  TEST_CASE("history is answered on both API listeners, and not beside /metrics") {
+    Running server;
+    server.history.put("pod_cpu_usage", "u1", {{590, 4}});
+    const auto ask = request("GET", "/api/v1/query?query=pod_cpu_usage&func=last");
+    for (const auto& answer :
+         {server.tcp(server.api->listen_address(), ask), server.unix_socket(ask)}) {
+      CHECK(has_status(answer, 200));
+      CHECK(answer.find("\"values\":{\"last\":4}") != std::string::npos);
+    }
+    CHECK(has_status(server.tcp(server.api->metrics_address(), ask), 404));
+    const auto bad = server.unix_socket(request("GET", "/api/v1/query?query=pod_cpu&window=0s"));
+    CHECK(has_status(bad, 400));
+  }
+  TEST_CASE("a question that waits for a disk ends with the server") {
+    Running server;
+    server.history.hangs = true;
+    asio::co_spawn(server.io,
+                   ask<asio::local::stream_protocol>(server.tree.path("api/koordlet.sock"),
+                                                     request("GET", "/api/v1/series")),
+                   [](std::exception_ptr, std::string) {});
+    while (server.history.questions == 0) server.io.run_one();
   }
   TEST_CASE("restore runs over the socket, TCP gets 403") {
     Running server;
