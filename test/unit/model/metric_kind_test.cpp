@@ -1,9 +1,12 @@
 #include "model/metric_kind.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 using namespace koordlet;
 
@@ -63,6 +66,17 @@ TEST_SUITE("metric kinds") {
     CHECK(250 / base_unit(MetricUnit::kPermille).per == 0.25);
     CHECK(base_unit(MetricUnit::kBytes).per == 1);
     CHECK(base_unit(MetricUnit::kDegree).name.empty());
+  }
+  TEST_CASE("docs/query.md lists each with its unit and labels") {
+    std::ifstream in{std::string{KOORDLET_SOURCE_DIR} + "/docs/query.md"};
+    std::stringstream page;
+    page << in.rdbuf();
+    for (const auto& kind : metric_kinds()) {
+      const auto row = fmt::format(
+          "| `{}` | {} | {} |\n", kind.name, to_string(kind.unit), fmt::join(kind.labels(), ", "));
+      CAPTURE(row);
+      CHECK(page.str().find(row) != std::string::npos);
+    }
   }
   TEST_CASE("near names of a typing error") {
     const auto near = near_metric_names("pod_cpu_usge");

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "model/metric_kind.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "support/fake_tree.hpp"
 #include "support/manual_clock.hpp"
@@ -85,9 +87,22 @@ struct Host {
   MetricAdvisor advisor() const { return MetricAdvisor{{}, roots(), CgroupVersion::kV1, clock}; }
 };
 
+/// "kind owner" of samples that the metric registry does not describe: its labels would be lost.
+inline std::vector<std::string> unregistered(const std::vector<store::MetricSample>& samples) {
+  std::vector<std::string> out;
+  for (const auto& s : samples) {
+    const auto* kind = find_metric_kind(s.series.kind);
+    if (kind == nullptr || !label_values(*kind, s.series.owner))
+      out.push_back(s.series.kind + " " + s.series.owner);
+  }
+  return out;
+}
+
+/// Of the one series; all samples must be in the registry.
 inline std::optional<std::int64_t> value_of(const std::vector<store::MetricSample>& samples,
                                             std::string_view kind,
                                             std::string_view owner) {
+  CHECK(unregistered(samples) == std::vector<std::string>{});
   const auto it = std::find_if(samples.begin(), samples.end(), [&](const auto& s) {
     return s.series.kind == kind && s.series.owner == owner;
   });
