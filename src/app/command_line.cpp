@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "app/predict_command.hpp"
+#include "app/query_options.hpp"
 #include "app/setting.hpp"
 
 namespace po = boost::program_options;
@@ -41,7 +42,7 @@ struct VerbRow {
   std::string_view about;
 };
 
-constexpr std::array<VerbRow, 10> kVerbs{{
+constexpr std::array<VerbRow, 11> kVerbs{{
     {"run", Verb::kRun, 0, 0, "", false, true, true, "run the daemon (the default)"},
     {"check-config",
      Verb::kCheckConfig,
@@ -72,6 +73,15 @@ constexpr std::array<VerbRow, 10> kVerbs{{
      false,
      false,
      "why a pod (uid or namespace/name) has the limits it has"},
+    {"query",
+     Verb::kQuery,
+     0,
+     1,
+     "[METRIC]",
+     true,
+     false,
+     false,
+     "history of a metric; without METRIC, the metrics there are"},
     {"restore",
      Verb::kRestore,
      0,
@@ -112,6 +122,12 @@ po::options_description all_options() {
   for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());
+  for (const auto& o : query_flags()) {
+    const std::string name{o.name};
+    add(name.c_str(),
+        name == "label" ? po::value<std::vector<std::string>>()->composing()
+                        : static_cast<po::value_semantic*>(po::value<std::string>()));
+  }
   add("help,h", po::bool_switch());
   add("version", po::bool_switch());
   for (const auto& s : settings()) {
@@ -186,6 +202,24 @@ Result<void> take_replay(const po::variables_map& options, const VerbRow& row, C
   return {};
 }
 
+Result<void> take_query(const po::variables_map& options, const VerbRow& row, CommandLine& out) {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const auto& o : query_flags()) {
+    const std::string name{o.name};
+    if (!options.contains(name)) continue;
+    if (row.verb != Verb::kQuery) return usage(fmt::format("{} takes no --{}", row.name, name));
+    if (name == "label") {
+      out.query.labels = options[name].as<std::vector<std::string>>();
+    } else {
+      given.emplace_back(name, options[name].as<std::string>());
+    }
+  }
+  if (row.verb != Verb::kQuery) return {};
+  const auto taken = take_query_flags(given, out.json, out.query);
+  if (!taken) return usage(printable(taken.error().context));
+  return {};
+}
+
 Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, CommandLine& out) {
   if (words.size() < row.min_arguments) {
     return usage(fmt::format("{}: expected {}", row.name, row.arguments));
@@ -199,6 +233,7 @@ Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, 
     if (!out.config_file.empty()) return usage("check-config: expected FILE or --config, not both");
     out.config_file = words.front();
   }
+  if (row.verb == Verb::kQuery) out.query.metric = words.front();
   if (row.verb == Verb::kExplain) {
     const auto& pod = words.front();
     const bool clean = std::all_of(pod.begin(), pod.end(), [](char c) {
@@ -250,6 +285,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& args) {
   if (!words.empty()) words.erase(words.begin());
   const auto arguments = take_arguments(std::move(words), *row, out);
   if (!arguments) return arguments.error();
+  const auto query = take_query(*options, *row, out);
+  if (!query) return query.error();
   return out;
 }
 
@@ -280,6 +317,8 @@ std::string help_text() {
   out += "\noptions of predict:\n";
   for (const auto& o : kReplayOptions) line(fmt::format("--{} {}", o.name, o.value), o.about);
   line("--json", "one JSON object instead of a table");
+  out += "\noptions of query:\n";
+  for (const auto& o : query_flags()) line(fmt::format("--{} {}", o.name, o.value), o.about);
   out += "\nexit code: 0 ok, 1 failed, 2 usage\n";
   return out;
 }

@@ -16,6 +16,7 @@ enum class Verb {
   kStatus,
   kPods,
   kExplain,
+  kQuery,
   kRestore,
   kPredict,
   kVersion,
@@ -28,6 +29,17 @@ inline constexpr int kExitUsage = 2;
 
 inline constexpr const char* kDefaultConfigFile = "/etc/koordlet/koordlet.toml";
 
+/// What `koordlet query` was asked for. Everything but the metric's name is checked.
+struct QueryOptions {
+  std::string metric;               ///< a name or a selector; empty: list the metrics
+  std::vector<std::string> labels;  ///< "pod_uid=4f6f...", each
+  std::string window = "1h";
+  std::string functions;  ///< empty: those of the table
+  std::string step;       ///< empty: by the width of the table
+  std::string format;     ///< of --export: "openmetrics" or "csv"; empty: no export
+  std::string output;     ///< file of --export; empty: stdout
+};
+
 struct CommandLine {
   Verb verb = Verb::kRun;
   /// --config, or the FILE of check-config; empty: the default file, if there is one.
@@ -35,6 +47,7 @@ struct CommandLine {
   std::string pod;          ///< explain: a uid or namespace/name
   std::string replay_file;  ///< predict: not empty
   ReplayOptions replay;
+  QueryOptions query;
   bool json = false;
   bool dry_run = false;
   Overrides overrides;  ///< --set, --socket and the flags of keys, in the order of precedence

@@ -8,6 +8,7 @@
 
 #include "app/doctor.hpp"
 #include "app/predict_command.hpp"
+#include "app/query_command.hpp"
 #include "app/restore.hpp"
 
 namespace koordlet::app {
@@ -44,6 +45,9 @@ CommandOutput dispatch(const CommandLine& command, const Config& config) {
       return doctor(command, config);
     case Verb::kRestore:
       return run_restore(config, command.dry_run, ask);
+    case Verb::kQuery:
+      return command.query.format.empty() ? run_query(command, config.status.socket, ask)
+                                          : run_export_to(command, config.status.socket, ask);
     default:
       return run_client(command, config.status.socket, ask);
   }

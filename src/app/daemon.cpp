@@ -79,6 +79,7 @@ Result<void> Daemon::open() {
   storage_ = std::make_unique<reactor::Worker>("storage");
   cgroups_ = std::make_unique<kernel::CgroupFs>(config_.host, version_, budget / 4);
   cache_ = std::make_unique<MetricCache>(metric_cache_config(config_), *storage_, clock_);
+  history_ = std::make_unique<CachedHistory>(*cache_, clock_);
   ControlPlane::Hooks hooks;
   hooks.gather_report = [this] { return gather_report(); };
   hooks.gather_topology = [this] { return gather_topology(); };
@@ -112,7 +113,8 @@ Result<void> Daemon::open() {
       io_.get_executor(),
       config_.status,
       [this] { return view(); },
-      [this] { return restore_by_request(); });
+      [this] { return restore_by_request(); },
+      history_.get());
   watchdog_ = std::make_unique<reactor::Watchdog>();
 
   if (const auto loaded = states_->load(); !loaded) return loaded.error();

@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "app/cached_history.hpp"
 #include "app/config.hpp"
 #include "app/control_plane.hpp"
 #include "base/clock.hpp"
@@ -124,6 +125,7 @@ class Daemon {
   std::unique_ptr<reactor::Worker> storage_;
   std::unique_ptr<kernel::CgroupFs> cgroups_;
   std::unique_ptr<MetricCache> cache_;
+  std::unique_ptr<CachedHistory> history_;  ///< reads cache_
   std::unique_ptr<ControlPlane> control_;
   bool control_started_ = false;
   std::unique_ptr<StatesInformer> states_;
