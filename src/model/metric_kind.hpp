@@ -28,7 +28,7 @@ std::string_view to_string(MetricUnit unit);  ///< "milli-cores", "bytes/s", ...
 /// The base unit of an exposition: value / per, and the words that end the metric's name.
 struct BaseUnit {
   std::string_view name;  ///< "cores", "bytes", "ratio", "seconds"; "" for plain numbers
-  double per = 1;  ///< divided by, not multiplied: 1100 / 1000 is 1.1
+  double per = 1;         ///< divided by, not multiplied: 1100 / 1000 is 1.1
 };
 BaseUnit base_unit(MetricUnit unit);
 

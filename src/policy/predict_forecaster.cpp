@@ -161,8 +161,8 @@ std::array<RuleForecast, kRules> Forecaster::by_rule() const {
   return out;
 }
 
-std::optional<Trend> Forecaster::line() const {
-  return trend(state_.history, static_cast<int>(std::chrono::hours{6} / config_.slot));
+std::optional<PeakTrend> Forecaster::line() const {
+  return peak_trend(state_.history, static_cast<int>(std::chrono::hours{6} / config_.slot));
 }
 
 void Forecaster::restore(State state) {

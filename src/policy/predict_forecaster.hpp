@@ -53,7 +53,7 @@ class Forecaster {
   /// Of the time that follows the newest observation. nullopt: less than an hour of data.
   std::optional<Forecast> forecast() const;
   std::array<RuleForecast, kRules> by_rule() const;
-  std::optional<Trend> line() const;  ///< over the last six hours
+  std::optional<PeakTrend> line() const;  ///< over the last six hours
 
   const ForecastConfig& config() const { return config_; }
   const DecayingHistogram& histogram() const { return state_.histogram; }

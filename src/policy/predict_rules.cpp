@@ -116,7 +116,7 @@ Moments moments(const PeakHistory& h, int slots) {
   return out;
 }
 
-std::optional<Trend> trend(const PeakHistory& h, int slots) {
+std::optional<PeakTrend> peak_trend(const PeakHistory& h, int slots) {
   double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0;
   for (int ago = 0; ago < std::min(slots, h.slots_per_day()); ++ago) {
     const auto v = h.peak(ago);
@@ -129,7 +129,7 @@ std::optional<Trend> trend(const PeakHistory& h, int slots) {
   }
   const double spread = n * xx - x_sum * x_sum;
   if (n < kMinSlots || spread <= 0) return std::nullopt;
-  Trend out;
+  PeakTrend out;
   out.slope_per_slot = (n * xy - x_sum * y_sum) / spread;
   out.level = (y_sum - out.slope_per_slot * x_sum) / n;
   return out;
@@ -163,7 +163,7 @@ RuleForecasts rule_forecasts(const PeakHistory& h,
   const auto yesterday = seasonal(h, horizon);
   set(Rule::kSeasonal, yesterday);
   set(Rule::kSeasonalOrHour, larger(yesterday, max_hour));
-  if (const auto line = trend(h, 6 * hour)) {
+  if (const auto line = peak_trend(h, 6 * hour)) {
     const double reach = std::min<double>(horizon, kTrendReachHours * hour);
     const double ahead = line->level + std::max(0.0, line->slope_per_slot * reach);
     set(Rule::kTrend, larger(ahead, out[index(Rule::kMeanHour)]));

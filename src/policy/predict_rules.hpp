@@ -54,11 +54,11 @@ Moments moments(const PeakHistory& history, int slots);
 double gumbel_level(double mean, double sigma, double blocks, double tau);
 
 /// Least squares line over the known slots among the newest `slots`; nullopt below kMinSlots.
-struct Trend {
+struct PeakTrend {
   double level = 0;           ///< at the newest slot
   double slope_per_slot = 0;  ///< growth each slot
 };
-std::optional<Trend> trend(const PeakHistory& history, int slots);
+std::optional<PeakTrend> peak_trend(const PeakHistory& history, int slots);
 
 /// The guess for a series that has not been wrong often enough to know its margin: the mean of the
 /// block maxima's and the N-sigma rule, not below what was seen within the last hour. nullopt below

@@ -63,9 +63,6 @@ Result<bool> LmdbMetricStore::maintain(StoredTime now) {
     if (!ok) return ok.error();
     return true;
   }
-  if (seals_.empty() || seals_.seals().front().end >= raw_limit(now)) return false;
-  const auto dropped = expire_data(now, false);
-  if (!dropped) return dropped.error();
   return false;
 }
 

@@ -127,8 +127,8 @@ class MetricStore {
                                                    StoredTime from,
                                                    StoredTime to) = 0;
   virtual Result<std::vector<SeriesKey>> series() = 0;
-  /// One bounded step (milliseconds) of sealing, rolling up and dropping what is past its time, if
-  /// there is one to do; true: call again. To be called after batches, queries may come in between.
+  /// One bounded step (milliseconds) of sealing or rolling up, if there is one to do; true: call
+  /// again. To be called after batches, queries may come in between.
   virtual Result<bool> maintain(StoredTime now) = 0;
   /// Drops what is past its time and series without data; returns the rows of samples dropped.
   virtual Result<std::size_t> expire(StoredTime now) = 0;

@@ -19,7 +19,9 @@ namespace koordlet::test {
 /// Failures to open throw.
 class MetricFolder {
  public:
-  explicit MetricFolder(std::uint64_t map_size = 16 << 20) {
+  explicit MetricFolder(std::uint64_t map_size = 16 << 20,
+                        store::MetricStore::Options store_options = {})
+      : store_options_{store_options} {
     options_.folder = tree_.path("metrics");
     options_.map_size = map_size;
     reopen();
@@ -38,7 +40,7 @@ class MetricFolder {
   Result<void> try_reopen() {
     close();
     open_env();
-    auto opened = store::MetricStore::open(*env_, {});
+    auto opened = store::MetricStore::open(*env_, store_options_);
     if (!opened) return opened.error();
     store_ = std::move(*opened);
     return {};
@@ -72,6 +74,7 @@ class MetricFolder {
   }
   FakeTree tree_;
   store::LmdbEnv::Options options_;
+  store::MetricStore::Options store_options_;
   std::optional<store::LmdbEnv> env_;
   std::unique_ptr<store::MetricStore> store_;  // goes before env_
 };

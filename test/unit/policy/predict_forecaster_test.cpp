@@ -101,7 +101,7 @@ TEST_SUITE("policy/predict rules") {
   TEST_CASE("a line through rising slots") {
     PeakHistory h{300s};
     for (int i = 0; i < 20; ++i) h.observe(kStart + i * 300s, 1 + 0.5 * i);
-    const auto t = trend(h, 72);
+    const auto t = peak_trend(h, 72);
     REQUIRE(t);
     CHECK(t->slope_per_slot == doctest::Approx(0.5));
     CHECK(t->level == doctest::Approx(10.5));
