@@ -225,29 +225,41 @@ void kill_rounds() {
   print("tsdb_kill_acknowledged", static_cast<double>(acknowledged), "batches", 0);
 }
 
-// The best case of a recording is all its rows: bytes in use after sealing, less the empty store.
-void bytes_of(const std::string& file) {
-  const auto data = load_csv(file);
-  if (!data || data->rows.empty()) {
-    fmt::print(stderr, "bench_store: {}: expected a CSV table of samples\n", file);
-    return;
+// All recordings of a folder side by side in one store, a row a second: the bytes in use after
+// sealing, all of LMDB's included.
+void bytes_of(const std::vector<std::string>& files) {
+  std::vector<Recording> all;
+  std::size_t rows = 0;
+  for (const auto& file : files) {
+    auto data = load_csv(file);
+    if (!data || data->rows.empty()) {
+      fmt::print(stderr, "bench_store: {}: expected a CSV table of samples\n", file);
+      continue;
+    }
+    const auto name = std::filesystem::path{file}.stem().string();
+    for (auto& series : data->series) series = name + "/" + series;
+    rows = std::max(rows, data->rows.size());
+    all.push_back(std::move(*data));
   }
   TempStore s{1ull << 30, {std::chrono::hours{24 * 365}, seconds{0}}};
-  auto at = kStart;
   std::size_t samples = 0;
-  for (const auto& row : data->rows) {
-    store::MetricBatch batch{at, {}};
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (row[i]) batch.samples.push_back({{"trace", data->series[i]}, *row[i]});
+  for (std::size_t row = 0; row < rows; ++row) {
+    store::MetricBatch batch{kStart + seconds{row}, {}};
+    for (const auto& data : all) {
+      if (row >= data.rows.size()) continue;
+      for (std::size_t i = 0; i < data.rows[row].size(); ++i) {
+        if (const auto value = data.rows[row][i])
+          batch.samples.push_back({{"trace", data.series[i]}, *value});
+      }
     }
+    if (batch.samples.empty()) continue;
     samples += batch.samples.size();
-    if (!batch.samples.empty()) check(s.store().append(batch));
-    s.drain(at);
-    at += data->interval;
+    check(s.store().append(batch));
+    s.drain(batch.at);
   }
-  s.drain(at + std::chrono::hours{1});
-  const auto name = std::filesystem::path{file}.stem().string();
-  print("tsdb_bytes_per_sample " + name,
+  s.drain(kStart + seconds{rows} + std::chrono::hours{1});
+  if (samples == 0) return;
+  print("tsdb_bytes_per_sample",
         static_cast<double>(s.env().used_bytes()) / static_cast<double>(samples),
         "bytes",
         8);
@@ -294,7 +306,7 @@ int bytes(const std::string& folder) {
     if (e.path().extension() == ".csv") files.push_back(e.path().string());
   }
   std::sort(files.begin(), files.end());
-  for (const auto& f : files) bytes_of(f);
+  bytes_of(files);
   sketch_error(files);
   return files.empty() ? 1 : 0;
 }

@@ -35,6 +35,9 @@ void check_same(const Values& values) {
 TEST_SUITE("store/sample_block") {
   // 3 bits for 0..5, the smallest value 100 as zigzag varint 200: C8 01; then 0 5 2 3 4 1, low bits
   // first: 000 101 010 11|0 100 001 -> bits 0,5<<3,2<<6,3<<9,4<<12,1<<15.
+  TEST_CASE("the example of docs/metric-store.md") {
+    CHECK(packed({1000, 1001, 1003}) == "\x02\xd0\x0f\x34");
+  }
   TEST_CASE("the bytes of distances from the smallest value") {
     CHECK(packed({100, 105, 102, 103, 104, 101}) == std::string{"\x03\xC8\x01\xA8\xC6\x00", 6});
   }
