@@ -75,6 +75,7 @@ class LmdbMetricStore final : public MetricStore {
   Result<void> expire_when_short(StoredTime at);
   Result<void> make_room(StoredTime at);
   Result<std::size_t> drop_oldest();
+  Result<std::size_t> drop_sealed_rows();
   Result<std::size_t> expire_data(StoredTime now, bool unrolled_too);
   StoredTime raw_limit(StoredTime now) const;
   std::optional<StoredTime> oldest() const;

@@ -85,9 +85,18 @@ Result<void> LmdbMetricStore::expire_when_short(StoredTime at) {
   return expired ? Result<void>{} : expired.error();
 }
 
-// Cheapest first: what a dead reader pinned, what is past its time, what is oldest.
+// Rows that a seal holds. They go before the seal does, or they would be counted twice.
+Result<std::size_t> LmdbMetricStore::drop_sealed_rows() {
+  return rows_.drop_before(sealer_.sealed_until() + StoredTime{1});
+}
+
+// Cheapest first: what a dead reader pinned, what is there twice, what is past its time, what is
+// oldest.
 Result<void> LmdbMetricStore::make_room(StoredTime at) {
   if (env_.clear_dead_readers() > 0) return {};
+  const auto twice = drop_sealed_rows();
+  if (!twice) return twice.error();
+  if (*twice > 0) return after_drop();
   const auto expired = expire_data(at, true);
   if (!expired) return expired.error();
   if (*expired > 0) return {};
@@ -163,6 +172,7 @@ Result<std::size_t> LmdbMetricStore::expire_data(StoredTime now, bool unrolled_t
   const bool minutes = !minutes_.empty() && minutes_.seals().front().end < minute_limit;
   if (!rows && !seals && !minutes) return std::size_t{0};
   if (auto r = abandon_jobs(); !r) return r.error();
+  if (const auto r = drop_sealed_rows(); !r) return r;
   std::size_t total = 0;
   if (minutes) {
     const auto r = minutes_.drop_before(minute_limit);

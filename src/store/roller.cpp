@@ -114,9 +114,7 @@ void Roller::add_series(SealView& seal,
       to.back().row = row;
     }
     auto& m = to.back();
-    // The sketch starts with the second sample.
-    if (m.moments.count == 1) m.sketch.add(m.moments.last);
-    if (m.moments.count > 0) m.sketch.add(values_[i]);
+    m.values.push_back(values_[i]);
     m.moments.add(TimedValue{StoredTime{times_[rows_[i]]}, values_[i]});
   }
 }

@@ -26,6 +26,13 @@ std::int64_t floor_mean(const Moments& m) {
   return static_cast<std::int64_t>(m.sum % n < 0 ? q - 1 : q);
 }
 
+// What no samples add up to is damage.
+bool is_sound(const Moments& m, std::int64_t rest) {
+  const auto n = static_cast<__int128>(m.count);
+  return m.min <= m.last && m.last <= m.max && rest >= 0 && rest < n && m.sum >= m.min * n &&
+         m.sum <= m.max * n;
+}
+
 template <class F>
 void append_column(std::span<const MinuteRollup> minutes, F of, std::string& out) {
   std::vector<std::int64_t> column;
@@ -59,7 +66,10 @@ void append_rollups(std::span<const MinuteRollup> minutes, std::string& out) {
       },
       out);
   for (const auto& m : minutes) {
-    if (m.moments.count > 1) m.sketch.append_to(out);
+    if (m.moments.count == 1) continue;  // its value says it all
+    QuantileSketch sketch;
+    for (const auto v : m.values) sketch.add(v);
+    sketch.append_to(out);
   }
 }
 
@@ -78,6 +88,9 @@ std::optional<RollupReader> RollupReader::open(std::string_view block, std::size
   const auto sound = [](std::int64_t n) { return n >= 1 && n <= UINT32_MAX; };
   if (!std::all_of(out.count_.begin(), out.count_.end(), sound)) return std::nullopt;
   out.sketches_ = block;
+  for (std::size_t i = 0; i < minutes; ++i) {
+    if (!is_sound(out.moments(i), out.rest_[i])) return std::nullopt;
+  }
   return out;
 }
 

@@ -16,7 +16,8 @@ namespace koordlet::store {
 struct MinuteRollup {
   std::uint32_t row = 0;  ///< which minute of its hour's head
   Moments moments;
-  QuantileSketch sketch;  ///< empty for a minute of one sample: that is its value
+  /// The samples: a sketch of few would take more memory, above all of numbers far apart.
+  std::vector<std::int64_t> values;
 };
 
 /// The minutes of one series as columns (docs/metric-store.md has the bytes). Minutes of one sample

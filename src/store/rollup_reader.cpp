@@ -79,7 +79,8 @@ std::optional<SeriesSummary> Gathered::summary(const std::vector<double>& quanti
 
 Result<std::size_t> read_rollups(
     SealLog& minutes, std::uint32_t id, StoredTime from, StoredTime to, Gathered& out) {
-  const Window window{minute_of(from), to};
+  // Not before the epoch: the minute of the earliest time is out of range.
+  const Window window{minute_of(std::max(from, StoredTime{0})), to};
   if (window.from > window.to) return std::size_t{0};
   std::size_t damaged = 0;
   std::vector<std::int64_t> times;
