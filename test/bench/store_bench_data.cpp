@@ -10,6 +10,9 @@
 namespace koordlet::bench {
 namespace {
 
+constexpr double kMilliCoresPerPercent = 40;
+constexpr store::StoredTime kExpireEvery = std::chrono::minutes{30};
+
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> out;
   std::istringstream in{line};
@@ -56,8 +59,9 @@ std::optional<Recording> load_csv(const std::string& file) {
       char* end = nullptr;
       const double v = std::strtod(row[i].c_str(), &end);
       const bool number = end != row[i].c_str() && std::isfinite(v) && std::fabs(v) < 1e15;
-      values.push_back(number ? std::optional{std::llround(decimals ? v * 1000 : v)}
-                              : std::nullopt);
+      values.push_back(number
+                           ? std::optional{std::llround(decimals ? v * kMilliCoresPerPercent : v)}
+                           : std::nullopt);
     }
   }
   return out;
@@ -93,6 +97,9 @@ void TempStore::open() {
 void TempStore::drain(store::StoredTime now) {
   while (must(store_->maintain(now), "maintain")) {
   }
+  if (expired_at_ && now - *expired_at_ < kExpireEvery) return;
+  expired_at_ = now;
+  static_cast<void>(must(store_->expire(now), "expire"));
 }
 
 }  // namespace koordlet::bench

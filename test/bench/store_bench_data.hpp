@@ -17,8 +17,9 @@ struct Recording {
   std::vector<std::vector<std::optional<std::int64_t>>> rows;
 };
 
-/// `timestamp,value` (5 minutes apart), `minute,...` (5 minutes) or `second,...`. Decimals are
-/// scaled to thousandths, for the whole file. nullopt: not readable as one of them.
+/// `timestamp,value` (5 minutes apart), `minute,...` (5 minutes) or `second,...`. A file with
+/// decimals holds percent of a machine, kept as milli-cores of one with four CPUs, as the daemon
+/// keeps use. nullopt: not readable as one of them.
 std::optional<Recording> load_csv(const std::string& file);
 
 /// An environment with a store in a temporary folder; gone with the object.
@@ -33,7 +34,7 @@ class TempStore {
   const std::string& folder() const { return folder_; }
   void close();
   void open();
-  void drain(store::StoredTime now);  ///< all maintenance that is due
+  void drain(store::StoredTime now);  ///< all maintenance that is due, and expiry each 30 minutes
 
  private:
   std::string folder_;
@@ -41,6 +42,7 @@ class TempStore {
   store::MetricStore::Options options_;
   std::optional<store::LmdbEnv> env_;
   std::unique_ptr<store::MetricStore> store_;
+  std::optional<store::StoredTime> expired_at_;
 };
 
 }  // namespace koordlet::bench
