@@ -13,6 +13,7 @@
 #include "app/predict_command.hpp"
 #include "app/query_options.hpp"
 #include "app/setting.hpp"
+#include "base/parse.hpp"
 
 namespace po = boost::program_options;
 
@@ -216,7 +217,7 @@ Result<void> take_query(const po::variables_map& options, const VerbRow& row, Co
   }
   if (row.verb != Verb::kQuery) return {};
   const auto taken = take_query_flags(given, out.json, out.query);
-  if (!taken) return usage(printable(taken.error().context));
+  if (!taken) return usage(koordlet::printable(taken.error().context, 300));
   return {};
 }
 
