@@ -8,6 +8,7 @@
 #include "store/journal.hpp"
 #include "store/metric_store.hpp"
 #include "support/fake_tree.hpp"
+#include "support/kill_rounds.hpp"
 
 using namespace koordlet;
 using namespace koordlet::store;
@@ -90,6 +91,15 @@ TEST_SUITE("store/durability") {
         ++next;
       }
     }
+  }
+
+  TEST_CASE("kill -9 at random moments of appending, sealing and rolling up loses no batch") {
+    const FakeTree tree;
+    const auto rounds = test::run_kill_rounds(tree.path("db"), 10, 1);
+    CHECK(rounds.fault == "");
+    CHECK(rounds.killed == 10);
+    CHECK(rounds.acknowledged >= 10);
+    CHECK(rounds.lost == 0);
   }
 
   TEST_CASE("kill -9 right after a journal commit: the intent is there") {
