@@ -10,15 +10,7 @@ namespace {
 const std::vector<double> kAggregateQuantiles{0.5, 0.9, 0.95, 0.99};
 
 WindowAggregate to_aggregate(const SeriesSummary& s) {
-  WindowAggregate out;
-  out.count = s.count;
-  out.min = s.min;
-  out.max = s.max;
-  out.last = s.last;
-  out.mean = s.mean;
-  out.first_at = s.first_at;
-  out.last_at = s.last_at;
-  out.exact = s.exact;
+  auto out = without_quantiles(s);
   const auto whole = [&s](double q) {  // the edges of 64 bits are no doubles
     if (q >= static_cast<double>(s.max)) return s.max;
     if (q <= static_cast<double>(s.min)) return s.min;

@@ -26,10 +26,8 @@ bool Roller::due(StoredTime unsealed_from) const {
 }
 
 Result<void> Roller::abandon() {
-  if (!writer_) return {};
-  writer_.reset();
   columns_.clear();
-  return minutes_.drop_unfinished();
+  return job_.abandon();
 }
 
 Result<void> Roller::begin(std::uint32_t ids) {
@@ -49,33 +47,28 @@ Result<void> Roller::begin(std::uint32_t ids) {
   if (!damaged) return damaged.error();
   damaged_ += *damaged;
   if (minutes.empty()) minutes.push_back(hour_.count());  // unreadable: the hour is done, empty
-  writer_.emplace(std::move(minutes));
-  next_id_ = 0;
-  end_id_ = ids;
-  const auto share = kSamplesPerStep * ids / std::max<std::uint64_t>(samples, 1);
-  ids_per_step_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(share, 16, kSeriesPerStep));
+  job_.begin(std::move(minutes), ids, samples, {kSamplesPerStep, 16, kSeriesPerStep});
   return {};
 }
 
 Result<void> Roller::step(std::uint32_t ids) {
-  if (!writer_) {
+  if (!active()) {
     if (auto r = begin(ids); !r) return r;
   }
-  const auto from = next_id_;
-  const auto to = from + std::min(ids_per_step_, end_id_ - from);
-  auto r = read_columns(from, to);
-  if (r) r = write_columns(from, to);
-  if (r) return r;
-  const auto error = r.error();
-  if (auto undone = abandon(); !undone) return undone;
-  return error;
+  auto r = job_.step([this](std::uint32_t from, std::uint32_t to) {
+    auto read = read_columns(from, to);
+    if (read) write_columns(from);
+    return read;
+  });
+  if (!active()) columns_ = {};
+  return r;
 }
 
 Result<void> Roller::read_columns(std::uint32_t from, std::uint32_t to) {
   columns_.resize(to - from);
   for (auto& c : columns_) c.clear();
   if (from == to) return {};
-  const auto& minutes = writer_->times();
+  const auto& minutes = job_.writer().times();
   const auto end = hour_ + kSpan - StoredTime{1};
   const auto damaged = raw_.scan(std::max(hour_, rolled_until()), end, [&](SealView& v) {
     if (!v.head().times(times_)) {
@@ -119,26 +112,16 @@ void Roller::add_series(SealView& seal,
   }
 }
 
-Result<void> Roller::write_columns(std::uint32_t from, std::uint32_t to) {
-  for (auto id = from; id < to; ++id) {
-    const auto& minutes = columns_[id - from];
+void Roller::write_columns(std::uint32_t from) {
+  for (std::uint32_t i = 0; i < columns_.size(); ++i) {
+    const auto& minutes = columns_[i];
     if (minutes.empty()) continue;
     rows_.clear();
     for (const auto& m : minutes) rows_.push_back(m.row);
     block_.clear();
     append_rollups(minutes, block_);
-    writer_->add(id, rows_, block_);
+    job_.writer().add(from + i, rows_, block_);
   }
-  const bool last = to == end_id_;
-  const auto parts = writer_->take(last);
-  if (!room_.has(parts.bytes)) return lmdb_error(MDB_MAP_FULL, "rollups: append");
-  if (auto r = minutes_.put(writer_->end(), parts.groups, parts.head); !r) return r;
-  next_id_ = to;
-  if (!last) return {};
-  minutes_.finished(writer_->info());
-  writer_.reset();
-  columns_ = {};
-  return {};
 }
 
 }  // namespace koordlet::store

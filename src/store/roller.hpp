@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "store/map_room.hpp"
 #include "store/rollup_block.hpp"
+#include "store/seal_job.hpp"
 #include "store/seal_log.hpp"
-#include "store/seal_writer.hpp"
 
 namespace koordlet::store {
 
@@ -20,10 +19,11 @@ class Roller {
   static constexpr std::uint64_t kSamplesPerStep = 64 << 10;
   static constexpr std::uint64_t kSeriesPerStep = 256;
 
-  Roller(LmdbEnv& env, SealLog& raw, SealLog& minutes) : room_{env}, raw_{raw}, minutes_{minutes} {}
+  Roller(LmdbEnv& env, SealLog& raw, SealLog& minutes)
+      : raw_{raw}, minutes_{minutes}, job_{env, minutes, "rollups"} {}
   /// Everything before is rolled up; 0: nothing is.
   StoredTime rolled_until() const;
-  bool active() const { return writer_.has_value(); }
+  bool active() const { return job_.active(); }
   /// `unsealed_from`: every sample before it is sealed.
   bool due(StoredTime unsealed_from) const;
   Result<void> step(std::uint32_t ids);
@@ -35,14 +35,12 @@ class Roller {
   Result<void> begin(std::uint32_t ids);
   Result<void> read_columns(std::uint32_t from, std::uint32_t to);
   void add_series(SealView& seal, const GroupReader::Entry& entry, std::vector<MinuteRollup>& to);
-  Result<void> write_columns(std::uint32_t from, std::uint32_t to);
+  void write_columns(std::uint32_t from);
 
-  MapRoom room_;
   SealLog& raw_;
   SealLog& minutes_;
-  std::optional<SealWriter> writer_;
+  SealJob job_;
   StoredTime hour_{0};
-  std::uint32_t next_id_ = 0, end_id_ = 0, ids_per_step_ = 0;
   std::uint64_t damaged_ = 0;
   std::vector<std::vector<MinuteRollup>> columns_;
   // Of the seal in hand; kept for their memory.

@@ -21,10 +21,8 @@ bool Sealer::due(StoredTime now) const {
 }
 
 Result<void> Sealer::abandon() {
-  if (!writer_) return {};
-  writer_.reset();
   columns_.clear();
-  return seals_.drop_unfinished();
+  return job_.abandon();
 }
 
 Result<void> Sealer::begin(std::uint32_t ids) {
@@ -43,26 +41,21 @@ Result<void> Sealer::begin(std::uint32_t ids) {
   });
   if (!r) return r;
   if (times.empty()) return Error{Errc::kParse, "rows: none where the oldest should be"};
-  writer_.emplace(std::move(times));
-  next_id_ = 0;
-  end_id_ = ids;
-  const auto share = kSamplesPerStep * ids / std::max<std::uint64_t>(samples, 1);
-  ids_per_step_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(share, 64, 1 << 20));
+  job_.begin(std::move(times), ids, samples, {kSamplesPerStep, 64, 1 << 20});
   return {};
 }
 
 Result<void> Sealer::step(std::uint32_t ids) {
-  if (!writer_) {
+  if (!active()) {
     if (auto r = begin(ids); !r) return r;
   }
-  const auto from = next_id_;
-  const auto to = from + std::min(ids_per_step_, end_id_ - from);
-  auto r = read_columns(from, to);
-  if (r) r = write_columns(from, to);
-  if (r) return r;
-  const auto error = r.error();
-  if (auto undone = abandon(); !undone) return undone;
-  return error;
+  auto r = job_.step([this](std::uint32_t from, std::uint32_t to) {
+    auto read = read_columns(from, to);
+    if (read) write_columns(from);
+    return read;
+  });
+  if (!active()) columns_ = {};
+  return r;
 }
 
 // Series with from <= id < to.
@@ -73,41 +66,31 @@ Result<void> Sealer::read_columns(std::uint32_t from, std::uint32_t to) {
     c.values.clear();
   }
   if (from == to) return {};
-  const auto& times = writer_->times();
+  auto& writer = job_.writer();
+  const auto& times = writer.times();
   std::uint32_t row = 0;
-  return rows_.scan_while(
-      writer_->begin(), writer_->end(), [&](StoredTime at, std::string_view bytes) {
-        while (row < times.size() && times[row] < at.count()) ++row;
-        if (row == times.size()) return false;
-        entries_.clear();
-        const auto reader = RowReader::open(bytes);
-        if (reader && !reader->read_ids(from, to - 1, entries_)) ++damaged_rows_;
-        for (const auto& e : entries_) {
-          columns_[e.id - from].rows.push_back(row);
-          columns_[e.id - from].values.push_back(e.value);
-        }
-        return true;
-      });
+  return rows_.scan_while(writer.begin(), writer.end(), [&](StoredTime at, std::string_view bytes) {
+    while (row < times.size() && times[row] < at.count()) ++row;
+    if (row == times.size()) return false;
+    entries_.clear();
+    const auto reader = RowReader::open(bytes);
+    if (reader && !reader->read_ids(from, to - 1, entries_)) ++damaged_rows_;
+    for (const auto& e : entries_) {
+      columns_[e.id - from].rows.push_back(row);
+      columns_[e.id - from].values.push_back(e.value);
+    }
+    return true;
+  });
 }
 
-Result<void> Sealer::write_columns(std::uint32_t from, std::uint32_t to) {
-  for (auto id = from; id < to; ++id) {
-    const auto& c = columns_[id - from];
+void Sealer::write_columns(std::uint32_t from) {
+  for (std::uint32_t i = 0; i < columns_.size(); ++i) {
+    const auto& c = columns_[i];
     if (c.rows.empty()) continue;
     block_.clear();
     append_block(c.values, block_);
-    writer_->add(id, c.rows, block_);
+    job_.writer().add(from + i, c.rows, block_);
   }
-  const bool last = to == end_id_;
-  const auto parts = writer_->take(last);
-  if (!room_.has(parts.bytes)) return lmdb_error(MDB_MAP_FULL, "seals: append");
-  if (auto r = seals_.put(writer_->end(), parts.groups, parts.head); !r) return r;
-  next_id_ = to;
-  if (!last) return {};
-  seals_.finished(writer_->info());
-  writer_.reset();
-  columns_ = {};
-  return {};
 }
 
 }  // namespace koordlet::store

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "store/map_room.hpp"
 #include "store/metric_row.hpp"
 #include "store/row_log.hpp"
+#include "store/seal_job.hpp"
 #include "store/seal_log.hpp"
-#include "store/seal_writer.hpp"
 
 namespace koordlet::store {
 
@@ -23,10 +21,11 @@ class Sealer {
   /// Of one step: about a millisecond of work, two megabytes of memory.
   static constexpr std::uint64_t kSamplesPerStep = 128 << 10;
 
-  Sealer(LmdbEnv& env, RowLog& rows, SealLog& seals) : room_{env}, rows_{rows}, seals_{seals} {}
+  Sealer(LmdbEnv& env, RowLog& rows, SealLog& seals)
+      : rows_{rows}, seals_{seals}, job_{env, seals, "seals"} {}
   /// Rows up to here are sealed; -1 ms: none.
   StoredTime sealed_until() const;
-  bool active() const { return writer_.has_value(); }
+  bool active() const { return job_.active(); }
   /// Rows are to be sealed. Dead rows have to be gone.
   bool due(StoredTime now) const;
   /// One step; `ids` is the end of the ids in use. MDB_MAP_FULL: no room, the seal is given up.
@@ -42,13 +41,11 @@ class Sealer {
   };
   Result<void> begin(std::uint32_t ids);
   Result<void> read_columns(std::uint32_t from, std::uint32_t to);
-  Result<void> write_columns(std::uint32_t from, std::uint32_t to);
+  void write_columns(std::uint32_t from);
 
-  MapRoom room_;
   RowLog& rows_;
   SealLog& seals_;
-  std::optional<SealWriter> writer_;
-  std::uint32_t next_id_ = 0, end_id_ = 0, ids_per_step_ = 0;
+  SealJob job_;
   std::uint64_t damaged_rows_ = 0;
   std::vector<Column> columns_;
   std::vector<RowEntry> entries_;

@@ -98,6 +98,19 @@ SeriesSummary to_summary(const Moments& m) {
   return out;
 }
 
+WindowAggregate without_quantiles(const SeriesSummary& s) {
+  WindowAggregate out;
+  out.count = s.count;
+  out.min = s.min;
+  out.max = s.max;
+  out.last = s.last;
+  out.mean = s.mean;
+  out.first_at = s.first_at;
+  out.last_at = s.last_at;
+  out.exact = s.exact;
+  return out;
+}
+
 std::optional<SeriesSummary> summarize(const std::vector<TimedValue>& samples,
                                        const std::vector<double>& quantiles) {
   if (samples.empty()) return std::nullopt;
@@ -121,14 +134,7 @@ std::optional<WindowAggregate> summarize(const std::vector<TimedValue>& samples)
     m.add(s);
     values.push_back(s.value);
   }
-  WindowAggregate out;
-  out.count = m.count;
-  out.min = m.min;
-  out.max = m.max;
-  out.last = m.last;
-  out.mean = m.mean();
-  out.first_at = m.first_at;
-  out.last_at = m.last_at;
+  auto out = without_quantiles(to_summary(m));
   out.p50 = nearest_rank(values, 50);
   out.p90 = nearest_rank(values, 90);
   out.p95 = nearest_rank(values, 95);

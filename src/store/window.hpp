@@ -42,6 +42,7 @@ std::optional<WindowAggregate> summarize(const std::vector<TimedValue>& samples)
 std::optional<SeriesSummary> summarize(const std::vector<TimedValue>& samples,
                                        const std::vector<double>& quantiles);
 SeriesSummary to_summary(const Moments& moments);
+WindowAggregate without_quantiles(const SeriesSummary& summary);
 /// The minutes of `samples` (in order of time).
 std::vector<RollupPoint> roll_up(const std::vector<TimedValue>& samples);
 RollupPoint to_point(StoredTime minute, const Moments& moments);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +13,15 @@
 #include "store/metric_store.hpp"
 #include "support/fake_tree.hpp"
 #include "support/lmdb_text.hpp"
+
+namespace koordlet::store {
+
+/// For the words of a failed check.
+inline std::ostream& operator<<(std::ostream& os, const TimedValue& v) {
+  return os << v.value << " at " << v.at.count();
+}
+
+}  // namespace koordlet::store
 
 namespace koordlet::test {
 

@@ -15,14 +15,6 @@ using namespace koordlet::store;
 using koordlet::test::MetricFolder;
 using namespace std::chrono_literals;
 
-namespace koordlet::store {
-
-static std::ostream& operator<<(std::ostream& os, const TimedValue& v) {
-  return os << v.value << " at " << v.at.count();
-}
-
-}  // namespace koordlet::store
-
 namespace {
 
 const SeriesKey kNode{"node_cpu_usage", ""};
