@@ -18,6 +18,7 @@
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 
+#include "bench/report.hpp"
 #include "kernel/fd.hpp"
 #include "kernel/probe.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
@@ -27,6 +28,7 @@
 namespace {
 
 using namespace koordlet;
+using namespace koordlet::bench;
 using BenchClock = std::chrono::steady_clock;
 namespace asio = boost::asio;
 
@@ -38,17 +40,6 @@ double median(std::vector<double> all) {
 double quantile(std::vector<double> all, double q) {
   std::sort(all.begin(), all.end());
   return all.empty() ? 0 : all[std::min(all.size() - 1, static_cast<std::size_t>(q * all.size()))];
-}
-
-void print(std::string_view name, double value, std::string_view unit, double floor) {
-  fmt::print(R"({{"name": "{}", "value": {:.3f}, "unit": "{}", "floor": {:.3f}, "ratio": {:.2f}}})"
-             "\n",
-             name,
-             value,
-             unit,
-             floor,
-             floor > 0 ? value / floor : 0);
-  std::fflush(stdout);
 }
 
 /// Reads that this process has asked the kernel for.

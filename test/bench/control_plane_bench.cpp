@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
+#include "bench/report.hpp"
 #include "modules/states_informer/api_source.hpp"
 #include "modules/states_informer/state_keeper.hpp"
 #include "reactor/task_group.hpp"
@@ -28,6 +28,7 @@
 namespace {
 
 using namespace koordlet;
+using namespace koordlet::bench;
 using namespace koordlet::states;
 using namespace koordlet::test;
 using Clock_ = std::chrono::steady_clock;
@@ -63,26 +64,6 @@ std::string pod(int i, int generation) {
       generation,
       managed,
       env);
-}
-
-/// RssAnon of this process, KiB.
-long anonymous_kib() {
-  std::ifstream status{"/proc/self/status"};
-  std::string line;
-  while (std::getline(status, line)) {
-    if (line.starts_with("RssAnon:")) return std::stol(line.substr(8));
-  }
-  return 0;
-}
-
-void print(std::string_view name, double value, std::string_view unit, double floor) {
-  fmt::print(R"({{"name": "{}", "value": {:.3f}, "unit": "{}", "floor": {:.3f}, "ratio": {:.2f}}})"
-             "\n",
-             name,
-             value,
-             unit,
-             floor,
-             floor > 0 ? value / floor : 0);
 }
 
 double milliseconds(Clock_::duration d) {
@@ -179,7 +160,7 @@ int measure(std::uint16_t port, int go) {
   const double floor = parse_floor_ms(0);
   auto client = std::make_unique<Client>();
   if (!client->open(port)) return 1;
-  const auto before = anonymous_kib();
+  const auto before = anonymous_mb();
   const auto start = Clock_::now();
   client->tasks.spawn("source", client->source->run());
   client->until([&] { return client->keeper.state()->pods.size() == kPods; });
@@ -187,7 +168,7 @@ int measure(std::uint16_t port, int go) {
   // The cache is written two seconds after a change.
   const auto settled = Clock_::now() + std::chrono::seconds{4};
   client->until([&] { return Clock_::now() > settled; });
-  print("list_1000_pods_anonymous_growth", (anonymous_kib() - before) / 1024.0, "MB", 0);
+  print("list_1000_pods_anonymous_growth", anonymous_mb() - before, "MB", 0);
 
   std::vector<double> rounds;
   for (int round = 1; round <= 5; ++round) {

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/report.hpp"
 #include "kernel/cgroup_iterator.hpp"
 #include "kernel/probe.hpp"
 #include "kernel/sched_latency.hpp"
@@ -25,19 +26,10 @@
 namespace {
 
 using namespace koordlet;
+using namespace koordlet::bench;
 using namespace koordlet::kernel;
 using namespace koordlet::test;
 using Clock_ = std::chrono::steady_clock;
-
-void print(std::string_view name, double value, std::string_view unit, double floor) {
-  fmt::print(R"({{"name": "{}", "value": {:.3f}, "unit": "{}", "floor": {:.3f}, "ratio": {:.2f}}})"
-             "\n",
-             name,
-             value,
-             unit,
-             floor,
-             floor > 0 ? value / floor : 0);
-}
 
 double median(std::vector<double> all) {
   std::sort(all.begin(), all.end());

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <random>
 #include <string>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <lmdb.h>
 
 #include "metric_recorder.hpp"
+#include "report.hpp"
 #include "store_bench_data.hpp"
 
 namespace {
@@ -29,17 +29,6 @@ using store::StoredTime;
 
 constexpr StoredTime kStart{1'700'000'400'000};  // on an hour
 const store::MetricStore::Options kDay{std::chrono::hours{1}, std::chrono::hours{168}};
-
-void print(std::string_view name, double value, std::string_view unit, double floor) {
-  fmt::print(R"({{"name": "{}", "value": {:.4g}, "unit": "{}", "floor": {:.4g}, "ratio": {:.3g}}})"
-             "\n",
-             name,
-             value,
-             unit,
-             floor,
-             floor > 0 ? value / floor : 0);
-  std::fflush(stdout);
-}
 
 template <class R>
 void check(const R& r) {
@@ -155,15 +144,6 @@ void queries() {
   print("tsdb_longest_query", *std::max_element(quantile.begin(), quantile.end()) / 1e3, "ms", 0);
 }
 
-double rss_mb() {
-  std::ifstream in{"/proc/self/status"};
-  for (std::string word; in >> word;) {
-    double kb = 0;
-    if (word == "RssAnon:" && in >> kb) return kb / 1024;
-  }
-  return 0;
-}
-
 void week() {
   constexpr int kSeries = 2000, kMinutes = 7 * 24 * 60;
   TempStore s{1ull << 30, kDay};
@@ -176,7 +156,7 @@ void week() {
     s.drain(batch.at);
     const int day = i % 1440 == 0 ? i / 1440 : 0;
     if (day == 1 || day == 4 || day == 7) {
-      print(fmt::format("tsdb_week_rss_day{}", day), rss_mb(), "MB", 0);
+      print(fmt::format("tsdb_week_rss_day{}", day), anonymous_mb(), "MB", 0);
     }
   }
   const auto size = std::filesystem::file_size(s.folder() + "/metrics/data.mdb");
