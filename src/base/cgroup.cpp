@@ -1,7 +1,9 @@
 #include "base/cgroup.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,6 +59,66 @@ Result<CgroupValue> parse_bytes(std::string_view text) {
   return CgroupValue{MemoryBound{Bytes{*n}}};
 }
 
+std::string rate_text(const IoMax::Rate& rate) {
+  return rate.bound() ? fmt::format("{}", *rate.bound()) : "max";
+}
+
+/// Keys in any order, each at most once; one that is absent is unlimited.
+Result<CgroupValue> parse_io_max(std::string_view text) {
+  IoMax out;
+  const std::array<std::pair<std::string_view, IoMax::Rate*>, 4> fields{{
+      {"rbps", &out.read_bytes},
+      {"wbps", &out.write_bytes},
+      {"riops", &out.read_ops},
+      {"wiops", &out.write_ops},
+  }};
+  std::array<bool, 4> seen{};
+  auto rest = trim(text);
+  const auto refuse = [&] {
+    return Error{Errc::kParse,
+                 fmt::format("io.max: expected rbps=, wbps=, riops=, wiops= with a number or max, "
+                             "got '{}'",
+                             trim(text).substr(0, 200))};
+  };
+  while (const auto word = next_field(rest)) {
+    const auto equals = word->find('=');
+    if (equals == std::string_view::npos) return refuse();
+    const auto key = word->substr(0, equals);
+    const auto value = word->substr(equals + 1);
+    const auto at = std::find_if(
+        fields.begin(), fields.end(), [key](const auto& field) { return field.first == key; });
+    if (at == fields.end()) return refuse();
+    const auto index = static_cast<std::size_t>(at - fields.begin());
+    if (std::exchange(seen[index], true)) return refuse();
+    if (value == "max") continue;
+    const auto n = parse_i64(value);
+    if (!n || *n < 0) return refuse();
+    *at->second = IoMax::Rate{*n};
+  }
+  return CgroupValue{out};
+}
+
+/// Words of printable characters, with one blank between two.
+Result<CgroupValue> parse_line(CgroupFile file, std::string_view text) {
+  Line out;
+  auto rest = trim(text);
+  while (const auto word = next_field(rest)) {
+    if (!out.v.empty()) out.v += ' ';
+    out.v += *word;
+  }
+  const bool printable =
+      std::all_of(out.v.begin(), out.v.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  constexpr std::size_t kMaxLine = 500;
+  if (!printable || out.v.empty() || out.v.size() > kMaxLine) {
+    return Error{Errc::kParse,
+                 fmt::format("{}: expected 1 to {} printable characters, got {}",
+                             to_string(file),
+                             kMaxLine,
+                             out.v.size())};
+  }
+  return CgroupValue{std::move(out)};
+}
+
 }  // namespace
 
 std::string_view to_string(CgroupVersion v) { return v == CgroupVersion::kV1 ? "v1" : "v2"; }
@@ -72,30 +134,6 @@ std::string_view to_string(KubeQos q) {
       return "Burstable";
     case KubeQos::kBestEffort:
       return "BestEffort";
-  }
-  return "?";
-}
-
-std::string_view to_string(CgroupFile f) {
-  switch (f) {
-    case CgroupFile::kCpuMax:
-      return "cpu.max";
-    case CgroupFile::kCpuWeight:
-      return "cpu.weight";
-    case CgroupFile::kCpuIdle:
-      return "cpu.idle";
-    case CgroupFile::kCpuBvt:
-      return "cpu.bvt_warp_ns";
-    case CgroupFile::kCpuset:
-      return "cpuset.cpus";
-    case CgroupFile::kMemoryMin:
-      return "memory.min";
-    case CgroupFile::kMemoryLow:
-      return "memory.low";
-    case CgroupFile::kMemoryHigh:
-      return "memory.high";
-    case CgroupFile::kMemoryMax:
-      return "memory.max";
   }
   return "?";
 }
@@ -162,59 +200,53 @@ std::string to_string(const CgroupValue& value) {
     std::string operator()(const CpuSet& s) const { return s.to_string(); }
     std::string operator()(const MemoryBound& b) const { return bytes_text(b); }
     std::string operator()(const Number& n) const { return fmt::format("{}", n.v); }
+    std::string operator()(const IoMax& io) const {
+      return fmt::format("rbps={} wbps={} riops={} wiops={}",
+                         rate_text(io.read_bytes),
+                         rate_text(io.write_bytes),
+                         rate_text(io.read_ops),
+                         rate_text(io.write_ops));
+    }
+    std::string operator()(const Line& line) const { return line.v; }
   };
   return std::visit(Visitor{}, value);
 }
 
 Result<CgroupValue> parse_cgroup_value(CgroupFile file, std::string_view text) {
-  switch (file) {
-    case CgroupFile::kCpuMax:
+  switch (traits_of(file).value) {
+    case ValueKind::kCpuMax:
       return parse_cpu_max(text);
-    case CgroupFile::kCpuset: {
+    case ValueKind::kCpuSet: {
       const auto set = CpuSet::parse(text);
-      if (!set) return wrap("cpuset.cpus", set.error());
+      if (!set) return wrap(to_string(file), set.error());
       return CgroupValue{*set};
     }
-    case CgroupFile::kMemoryMin:
-    case CgroupFile::kMemoryLow:
-    case CgroupFile::kMemoryHigh:
-    case CgroupFile::kMemoryMax: {
+    case ValueKind::kBytes: {
       auto bytes = parse_bytes(text);
       if (!bytes) return wrap(to_string(file), bytes.error());
       return bytes;
     }
-    case CgroupFile::kCpuWeight:
-    case CgroupFile::kCpuIdle:
-    case CgroupFile::kCpuBvt: {
+    case ValueKind::kNumber: {
       const auto n = parse_i64(trim(text));
       if (!n) return wrap(to_string(file), n.error());
       return CgroupValue{Number{*n}};
     }
+    case ValueKind::kIoMax:
+      return parse_io_max(text);
+    case ValueKind::kLine:
+      return parse_line(file, text);
   }
   return Error{Errc::kParse, "unknown cgroup file"};
 }
 
 bool holds_type_of(CgroupFile file, const CgroupValue& value) {
-  switch (file) {
-    case CgroupFile::kCpuMax:
-      return std::holds_alternative<CpuMax>(value);
-    case CgroupFile::kCpuset:
-      return std::holds_alternative<CpuSet>(value);
-    case CgroupFile::kMemoryMin:
-    case CgroupFile::kMemoryLow:
-    case CgroupFile::kMemoryHigh:
-    case CgroupFile::kMemoryMax:
-      return std::holds_alternative<MemoryBound>(value);
-    case CgroupFile::kCpuWeight:
-    case CgroupFile::kCpuIdle:
-    case CgroupFile::kCpuBvt:
-      return std::holds_alternative<Number>(value);
-  }
-  return false;
+  // The alternatives stand in the order of ValueKind.
+  return value.index() == static_cast<std::size_t>(traits_of(file).value);
 }
 
 std::string to_string(const CgroupKey& key) {
-  return fmt::format("/{} {}", key.path.str(), to_string(key.file));
+  if (key.item.empty()) return fmt::format("/{} {}", key.path.str(), to_string(key.file));
+  return fmt::format("/{} {} {}", key.path.str(), to_string(key.file), key.item);
 }
 std::ostream& operator<<(std::ostream& os, const CgroupKey& key) { return os << to_string(key); }
 std::ostream& operator<<(std::ostream& os, const CgroupValue& value) {

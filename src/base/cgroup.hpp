@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/cgroup_file.hpp"
 #include "base/cpu_set.hpp"
 #include "base/limit.hpp"
 #include "base/result.hpp"
@@ -57,23 +58,6 @@ class CgroupPath {
   std::string text_;
 };
 
-/// What a control file means, whatever the version calls it (kernel/cgroup_fs.cpp holds the
-/// spelling).
-enum class CgroupFile {
-  kCpuMax,      ///< CpuMax: cpu.max | cpu.cfs_quota_us + cpu.cfs_period_us
-  kCpuWeight,   ///< Number: cpu.weight 1..10000 | cpu.shares 2..262144, in the unit of the mounted
-                ///< version
-  kCpuIdle,     ///< Number 0..1: cpu.idle
-  kCpuBvt,      ///< Number -1..2: cpu.bvt_warp_ns (vendor kernels)
-  kCpuset,      ///< CpuSet: cpuset.cpus
-  kMemoryMin,   ///< Limit<Bytes>: protection; v2 only on mainline
-  kMemoryLow,   ///< Limit<Bytes>: protection; v2 only on mainline
-  kMemoryHigh,  ///< Limit<Bytes>: throttle limit; v2 only on mainline
-  kMemoryMax,   ///< Limit<Bytes>: memory.max | memory.limit_in_bytes
-};
-std::string_view to_string(
-    CgroupFile f);  ///< the v2 name, used as the file's name in status and logs
-
 /// CPU bandwidth: at most `quota` of CPU time in each `period`. Kernel ranges: quota >= 1000 us,
 /// period 1000..1000000 us (kernel doc scheduler/sched-bwc).
 struct CpuMax {
@@ -87,22 +71,37 @@ struct Number {
   friend constexpr auto operator<=>(const Number&, const Number&) = default;
 };
 
-using CgroupValue = std::variant<CpuMax, CpuSet, MemoryBound, Number>;
+/// Bandwidth of one block device: bytes and operations a second.
+struct IoMax {
+  using Rate = Limit<std::int64_t>;
+  Rate read_bytes = Rate::unlimited(), write_bytes = Rate::unlimited();
+  Rate read_ops = Rate::unlimited(), write_ops = Rate::unlimited();
+  friend bool operator==(const IoMax&, const IoMax&) = default;
+};
+/// Settings that only the kernel reads, canonical: "key=value" words, one blank between two.
+struct Line {
+  std::string v;
+  friend bool operator==(const Line&, const Line&) = default;
+};
+
+using CgroupValue = std::variant<CpuMax, CpuSet, MemoryBound, Number, IoMax, Line>;
 
 /// One text a value, the same for v1 and v2: "120000 100000", "max 100000", "0-3", "max", "4096",
-/// "20". Shown in status and kept in the journal.
+/// "20", "rbps=1048576 wbps=max riops=max wiops=120". Shown in status and kept in the journal.
 std::string to_string(const CgroupValue& value);
 Result<CgroupValue> parse_cgroup_value(CgroupFile file, std::string_view text);
 /// True when `value` holds the alternative that `file` carries.
 bool holds_type_of(CgroupFile file, const CgroupValue& value);
 
-/// Names one control file of one cgroup.
+/// Names one setting: a control file of a cgroup, or one line of it.
 struct CgroupKey {
   CgroupPath path;
   CgroupFile file{};
+  std::string item{};  ///< the line where the file has many (see ItemKind), else empty
   friend auto operator<=>(const CgroupKey&, const CgroupKey&) = default;
 };
-std::string to_string(const CgroupKey& key);  ///< "/kubepods/besteffort cpu.max"
+/// "/kubepods/besteffort cpu.max", "/kubepods/besteffort io.max 8:16"
+std::string to_string(const CgroupKey& key);
 std::ostream& operator<<(std::ostream& os, const CgroupKey& key);
 std::ostream& operator<<(std::ostream& os, const CgroupValue& value);
 

@@ -16,6 +16,7 @@ constexpr std::uint64_t kV1NoMemoryLimit = 0x7FFF'FFFF'FFFF'F000;
 
 constexpr std::int64_t kMinQuotaUs = 1000;
 constexpr std::int64_t kMaxQuotaUs = (std::int64_t{1} << 44) - 1;
+constexpr std::int64_t kMaxBurstV1Us = 100'000'000;
 constexpr std::int64_t kMinPeriodUs = 1000;
 constexpr std::int64_t kMaxPeriodUs = 1'000'000;
 
@@ -27,10 +28,34 @@ Range number_range(CgroupVersion version, CgroupFile file) {
   switch (file) {
     case CgroupFile::kCpuWeight:
       return version == CgroupVersion::kV1 ? Range{2, 262'144} : Range{1, 10'000};
+    case CgroupFile::kCpuBurst:
+      return {0, version == CgroupVersion::kV1 ? kMaxBurstV1Us : kMaxQuotaUs};
     case CgroupFile::kCpuIdle:
+    case CgroupFile::kMemoryOomGroup:
+    case CgroupFile::kMemoryUsePriorityOom:
+    case CgroupFile::kPageCacheLimitEnable:
+    case CgroupFile::kPageCacheLimitSync:
+    case CgroupFile::kMemcgReapBackground:
+    case CgroupFile::kGroupIdentityEnabled:
+    case CgroupFile::kPageCacheLimitGlobal:
+    case CgroupFile::kSchedFeature:
       return {0, 1};
     case CgroupFile::kCpuBvt:
       return {-1, 2};
+    case CgroupFile::kMemoryWmarkRatio:
+      return {0, 100};
+    case CgroupFile::kMemoryWmarkScale:
+      return {1, 1000};
+    case CgroupFile::kMemoryWmarkMinAdj:
+      return {-25, 50};
+    case CgroupFile::kMemoryPriority:
+      return {0, 12};
+    case CgroupFile::kIoWeight:  // the vendor's v1 file knows 1..100 only
+      return version == CgroupVersion::kV1 ? Range{1, 100} : Range{1, 10'000};
+    case CgroupFile::kMinFreeKbytes:
+      return {10'240, 10'485'760};
+    case CgroupFile::kWatermarkScaleFactor:
+      return {10, 400};
     default:
       return {0, std::numeric_limits<std::int64_t>::max()};
   }
@@ -41,10 +66,7 @@ Error as_parse(Error e) {
   return e;
 }
 
-bool is_memory(CgroupFile file) {
-  return file == CgroupFile::kMemoryMin || file == CgroupFile::kMemoryLow ||
-         file == CgroupFile::kMemoryHigh || file == CgroupFile::kMemoryMax;
-}
+bool is_memory(CgroupFile file) { return traits_of(file).value == ValueKind::kBytes; }
 
 Result<CgroupValue> decode_memory_v1(std::string_view text) {
   text = trim(text);
@@ -66,6 +88,14 @@ std::string check_cpu_max(const CpuMax& c) {
   return {};
 }
 
+/// 0 would stop all IO on v2 and is no limit on v1.
+std::string check_io_max(const IoMax& io) {
+  for (const auto* rate : {&io.read_bytes, &io.write_bytes, &io.read_ops, &io.write_ops}) {
+    if (rate->bound() && *rate->bound() <= 0) return "rates above 0, or max";
+  }
+  return {};
+}
+
 /// What would have been right; empty when the value is.
 std::string expected(CgroupVersion version, CgroupFile file, const CgroupValue& value) {
   if (!holds_type_of(file, value)) return fmt::format("a value of the kind of {}", to_string(file));
@@ -74,6 +104,8 @@ std::string expected(CgroupVersion version, CgroupFile file, const CgroupValue& 
   if (const auto* m = std::get_if<MemoryBound>(&value)) {
     return m->bound() && m->bound()->v < 0 ? "0 bytes or more, or unlimited" : "";
   }
+  if (const auto* io = std::get_if<IoMax>(&value)) return check_io_max(*io);
+  if (const auto* line = std::get_if<Line>(&value)) return line->v.empty() ? "settings" : "";
   const auto n = std::get<Number>(value).v;
   const auto range = number_range(version, file);
   if (n >= range.min && n <= range.max) return {};
@@ -116,6 +148,10 @@ std::string encode(CgroupVersion version, CgroupFile file, const CgroupValue& va
 }
 
 Result<void> check_range(CgroupVersion version, const CgroupKey& key, const CgroupValue& value) {
+  if (!is_item_of(key.file, key.item)) {
+    return Error{Errc::kRange,
+                 fmt::format("{}: '{}' is no setting of this file", to_string(key), key.item)};
+  }
   const auto want = expected(version, key.file, value);
   if (want.empty()) return {};
   return Error{Errc::kRange,

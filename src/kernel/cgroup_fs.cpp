@@ -1,6 +1,7 @@
 #include "kernel/cgroup_fs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <dirent.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "kernel/cgroup_codec.hpp"
 #include "kernel/cgroup_names.hpp"
 #include "kernel/file_cache.hpp"
+#include "kernel/item_lines.hpp"
 
 namespace koordlet::kernel {
 namespace {
@@ -21,8 +23,21 @@ using std::chrono::microseconds;
 /// The hierarchy that stands for all of v1 where only one directory can be meant.
 constexpr std::string_view kMainController = "cpu";
 
-std::uint32_t slot_of(CgroupFile file) { return static_cast<std::uint32_t>(file) * 2; }
+/// Slots of the descriptor cache: up to four files a setting.
+std::uint32_t slot_of(CgroupFile file, std::size_t part = 0) {
+  return static_cast<std::uint32_t>(file) * 4 + static_cast<std::uint32_t>(part);
+}
 constexpr std::uint32_t kPeriodSlot = 1;
+
+using Rates = std::array<IoMax::Rate, kThrottleFiles.size()>;
+Rates rates_of(const IoMax& io) {
+  return {io.read_bytes, io.write_bytes, io.read_ops, io.write_ops};
+}
+
+bool is_dir(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
 
 /// v1 quota and period are two writes, and the kernel checks quota/period against parent and
 /// children after each. In this order the value in between is never looser than both ends.
@@ -42,17 +57,25 @@ struct CgroupFs::Impl {
   std::string dir(const CgroupPath& path) const {
     return cgroup_dir(roots, version, kMainController, path);
   }
-  std::string path_of(const CgroupKey& key) const {
-    return cgroup_file(roots, version, file_name(key.file), key.path);
+  std::string path_of(const CgroupKey& key) const { return setting_file(roots, version, key); }
+  std::string throttle_path(const CgroupPath& path, std::size_t part) const {
+    return cgroup_file(roots, version, kThrottleFiles[part], path);
   }
   std::string period_path(const CgroupPath& path) const {
     return fmt::format("{}/{}", dir(path), kPeriodFile);
   }
   Error missing(Error e, const CgroupKey& key) const {
-    return explain_missing(std::move(e), roots, version, file_name(key.file).controller, key.path);
+    if (traits_of(key.file).home == FileHome::kCgroup) {
+      return explain_missing(
+          std::move(e), roots, version, file_name(key.file).controller, key.path);
+    }
+    // Only a control group of resctrl comes and goes; nothing else does without a reboot.
+    const bool no_group = !key.path.is_root() && is_dir(resctrl_root(roots) + "/info");
+    if (e.code == Errc::kNotFound && !no_group) e.code = Errc::kNotSupported;
+    return e;
   }
-  bool is_pair(const CgroupKey& key) const {
-    return version == CgroupVersion::kV1 && key.file == CgroupFile::kCpuMax;
+  bool is_v1(const CgroupKey& key, CgroupFile file) const {
+    return version == CgroupVersion::kV1 && key.file == file;
   }
 
   /// EINVAL has many reasons and the kernel names none; the one that can be seen is added.
@@ -60,15 +83,20 @@ struct CgroupFs::Impl {
 
   Result<CgroupValue> read_one(const CgroupKey& key);
   Result<CgroupValue> read_pair(const CgroupKey& key);
+  Result<CgroupValue> read_throttle(const CgroupKey& key);
+  Result<void> write_throttle(const CgroupKey& key, const IoMax& want);
   Result<void> write_text(const CgroupKey& key, const std::string& path, const std::string& text);
+  Result<void> write_checked(const CgroupKey& key, const CgroupValue& value);
   Result<void> write_pair(const CgroupKey& key, const CpuMax& want);
   Result<void> write_both(const CgroupKey& key, const CpuMax& have, const CpuMax& want, bool quota);
 };
 
 Result<CgroupValue> CgroupFs::Impl::read_one(const CgroupKey& key) {
-  const auto text = cache.read(key.path, slot_of(key.file), [&] { return path_of(key); });
+  const bool many = !key.item.empty();
+  const auto text = cache.read(
+      key.path, slot_of(key.file), [&] { return path_of(key); }, many);
   if (!text) return missing(text.error(), key);
-  auto value = decode(version, key.file, *text);
+  auto value = many ? decode_item(key, *text) : decode(version, key.file, *text);
   if (!value) return wrap(path_of(key), value.error());
   return value;
 }
@@ -85,12 +113,53 @@ Result<CgroupValue> CgroupFs::Impl::read_pair(const CgroupKey& key) {
   return CgroupValue{CpuMax{*quota, *period}};
 }
 
+Result<CgroupValue> CgroupFs::Impl::read_throttle(const CgroupKey& key) {
+  Rates rates{IoMax::Rate::unlimited(),
+              IoMax::Rate::unlimited(),
+              IoMax::Rate::unlimited(),
+              IoMax::Rate::unlimited()};
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const auto path = [&] { return throttle_path(key.path, i); };
+    const auto text = cache.read(key.path, slot_of(key.file, i), path, true);
+    if (!text) return missing(text.error(), key);
+    const auto rate = decode_rate_v1(key.item, *text);
+    if (!rate) return wrap(path(), rate.error());
+    rates[i] = *rate;
+  }
+  return CgroupValue{IoMax{rates[0], rates[1], rates[2], rates[3]}};
+}
+
+Result<void> CgroupFs::Impl::write_throttle(const CgroupKey& key, const IoMax& want) {
+  const auto now = read_throttle(key);
+  if (!now) return now.error();
+  const auto have = rates_of(std::get<IoMax>(*now));
+  const auto rates = rates_of(want);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (have[i] == rates[i]) continue;
+    auto done = write_text(key, throttle_path(key.path, i), encode_rate_v1(key.item, rates[i]));
+    if (done) continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (have[j] == rates[j]) continue;
+      const auto back =
+          write_text(key, throttle_path(key.path, j), encode_rate_v1(key.item, have[j]));
+      if (!back) return wrap("putting the first part back failed as well", back.error());
+    }
+    return done;
+  }
+  return {};
+}
+
 Error CgroupFs::Impl::explain_refusal(Error error,
                                       const CgroupKey& key,
                                       const CgroupValue& value) const {
+  if (traits_of(key.file).home == FileHome::kResctrl) {
+    const auto status = read_file(resctrl_root(roots) + "/info/last_cmd_status");
+    if (status && trim(*status) != "ok") error.context += fmt::format("; {}", trim(*status));
+    return error;
+  }
   const auto* want = std::get_if<CpuMax>(&value);
   if (error.code != Errc::kInvalid || want == nullptr || !want->quota.bound()) return error;
-  const auto file = cgroup_file(roots, version, kBurstFile, key.path);
+  const auto file = path_of({key.path, CgroupFile::kCpuBurst});
   const auto text = read_file(file);
   if (!text) return error;
   const auto burst = parse_i64(trim(*text));
@@ -158,6 +227,14 @@ Result<void> CgroupFs::Impl::write_pair(const CgroupKey& key, const CpuMax& want
   return done;
 }
 
+Result<void> CgroupFs::Impl::write_checked(const CgroupKey& key, const CgroupValue& value) {
+  if (is_v1(key, CgroupFile::kCpuMax)) return write_pair(key, std::get<CpuMax>(value));
+  if (is_v1(key, CgroupFile::kIoMax)) return write_throttle(key, std::get<IoMax>(value));
+  return write_text(key,
+                    path_of(key),
+                    key.item.empty() ? encode(version, key.file, value) : encode_item(key, value));
+}
+
 CgroupFs::CgroupFs(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget)
     : impl_{std::make_unique<Impl>(Impl{std::move(roots), version, FileCache{descriptor_budget}})} {
 }
@@ -166,21 +243,27 @@ CgroupFs::~CgroupFs() = default;
 CgroupVersion CgroupFs::version() const { return impl_->version; }
 
 Result<CgroupValue> CgroupFs::read(const CgroupKey& key) {
-  return impl_->is_pair(key) ? impl_->read_pair(key) : impl_->read_one(key);
+  if (!is_item_of(key.file, key.item)) {
+    return Error{Errc::kRange,
+                 fmt::format("{}: '{}' is no setting of this file", to_string(key), key.item)};
+  }
+  if (impl_->is_v1(key, CgroupFile::kCpuMax)) return impl_->read_pair(key);
+  if (impl_->is_v1(key, CgroupFile::kIoMax)) return impl_->read_throttle(key);
+  return impl_->read_one(key);
 }
 
 Result<void> CgroupFs::write(const CgroupKey& key, const CgroupValue& value) {
   if (const auto ok = check_range(impl_->version, key, value); !ok) return ok;
-  const auto done =
-      impl_->is_pair(key)
-          ? impl_->write_pair(key, std::get<CpuMax>(value))
-          : impl_->write_text(key, impl_->path_of(key), encode(impl_->version, key.file, value));
+  const auto done = impl_->write_checked(key, value);
   if (!done) return impl_->explain_refusal(done.error(), key, value);
   return done;
 }
 
-Result<Inode> CgroupFs::inode(const CgroupPath& path) {
-  return cgroup_inode(impl_->roots, impl_->version, path);
+Result<Inode> CgroupFs::inode(const CgroupKey& key) {
+  const auto home = setting_home(impl_->roots, impl_->version, key);
+  struct stat st {};
+  if (::stat(home.c_str(), &st) != 0) return errno_error(errno, home, "stat");
+  return static_cast<Inode>(st.st_ino);
 }
 
 Result<std::vector<std::string>> CgroupFs::children(const CgroupPath& path) {
@@ -206,7 +289,7 @@ Result<std::vector<std::string>> CgroupFs::children(const CgroupPath& path) {
 }
 
 bool CgroupFs::has(const CgroupKey& key) {
-  return ::access(impl_->path_of(key).c_str(), F_OK) == 0;
+  return is_item_of(key.file, key.item) && ::access(impl_->path_of(key).c_str(), F_OK) == 0;
 }
 
 std::string CgroupFs::file(const CgroupKey& key) const { return impl_->path_of(key); }

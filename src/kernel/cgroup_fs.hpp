@@ -31,7 +31,8 @@ class Cgroups {
   /// kernel says, with path, value and errno in the context; missing files as in read(). The kernel
   /// rounds memory bounds down to whole pages: give page multiples, or the value reads back lower.
   virtual Result<void> write(const CgroupKey& key, const CgroupValue& value) = 0;
-  virtual Result<Inode> inode(const CgroupPath& path) = 0;
+  /// Identity of what holds the setting: the cgroup, the resctrl group, or the file of the machine.
+  virtual Result<Inode> inode(const CgroupKey& key) = 0;
   /// Directories below `path`, sorted; v1: of the cpu hierarchy. Names that CgroupPath refuses are
   /// left out.
   virtual Result<std::vector<std::string>> children(const CgroupPath& path) = 0;
@@ -42,7 +43,8 @@ class Cgroups {
 
 /// The real tree. Reads go through kept-open descriptors (a bounded LRU), writes open anew. v1
 /// kCpuMax is two files: write() writes only the one that differs, and when both do, in the order
-/// that is never looser on the way; if the second is refused the first is put back.
+/// that is never looser on the way; if the second is refused the first is put back. v1 kIoMax is
+/// four files: those that differ are written, and put back when one is refused.
 class CgroupFs final : public Cgroups {
  public:
   CgroupFs(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget = 2048);
@@ -50,7 +52,7 @@ class CgroupFs final : public Cgroups {
   CgroupVersion version() const override;
   Result<CgroupValue> read(const CgroupKey& key) override;
   Result<void> write(const CgroupKey& key, const CgroupValue& value) override;
-  Result<Inode> inode(const CgroupPath& path) override;
+  Result<Inode> inode(const CgroupKey& key) override;
   Result<std::vector<std::string>> children(const CgroupPath& path) override;
   bool has(const CgroupKey& key) override;
   std::string file(const CgroupKey& key) const override;

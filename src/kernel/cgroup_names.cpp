@@ -1,6 +1,7 @@
 #include "kernel/cgroup_names.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace koordlet::kernel {
 namespace {
@@ -10,28 +11,78 @@ bool is_dir(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+std::string machine_file(const HostRoots& roots, CgroupFile file) {
+  switch (file) {
+    case CgroupFile::kMinFreeKbytes:
+      return roots.proc + "/sys/vm/min_free_kbytes";
+    case CgroupFile::kWatermarkScaleFactor:
+      return roots.proc + "/sys/vm/watermark_scale_factor";
+    case CgroupFile::kMemcgReapBackground:
+      return roots.sys + "/kernel/mm/memcg_reaper/reap_background";
+    case CgroupFile::kGroupIdentityEnabled:
+      return roots.proc + "/sys/kernel/sched_group_identity_enabled";
+    case CgroupFile::kIdleSaverWmark:
+      return roots.proc + "/sys/kernel/sched_idle_saver_wmark";
+    case CgroupFile::kPageCacheLimitGlobal:
+      return roots.sys + "/kernel/mm/pagecache_limit/enabled";
+    default: {
+      // A directory of its own since 5.13.
+      auto moved = roots.sys + "/kernel/debug/sched/features";
+      return ::access(moved.c_str(), F_OK) == 0 ? moved
+                                                : roots.sys + "/kernel/debug/sched_features";
+    }
+  }
+}
+
 }  // namespace
 
 FileName file_name(CgroupFile file) {
   switch (file) {
     case CgroupFile::kCpuMax:
       return {"cpu", "cpu.cfs_quota_us", "cpu.max"};
+    case CgroupFile::kCpuBurst:
+      return {"cpu", "cpu.cfs_burst_us", "cpu.max.burst"};
     case CgroupFile::kCpuWeight:
       return {"cpu", "cpu.shares", "cpu.weight"};
-    case CgroupFile::kCpuIdle:
-      return {"cpu", "cpu.idle", "cpu.idle"};
-    case CgroupFile::kCpuBvt:
-      return {"cpu", "cpu.bvt_warp_ns", "cpu.bvt_warp_ns"};
-    case CgroupFile::kCpuset:
-      return {"cpuset", "cpuset.cpus", "cpuset.cpus"};
-    case CgroupFile::kMemoryMin:
-      return {"memory", "memory.min", "memory.min"};  // on v1: vendor kernels only
-    case CgroupFile::kMemoryLow:
-      return {"memory", "memory.low", "memory.low"};
-    case CgroupFile::kMemoryHigh:
-      return {"memory", "memory.high", "memory.high"};
     case CgroupFile::kMemoryMax:
       return {"memory", "memory.limit_in_bytes", "memory.max"};
+    case CgroupFile::kIoMax:
+      return {"blkio", kThrottleFiles[0].v1, "io.max"};
+    case CgroupFile::kIoWeight:
+      return {"blkio", "blkio.cost.weight", "io.weight"};
+    case CgroupFile::kIoCostQos:
+      return {"blkio", "blkio.cost.qos", "io.cost.qos"};
+    case CgroupFile::kIoCostModel:
+      return {"blkio", "blkio.cost.model", "io.cost.model"};
+    default: {  // the same name on both; on v1 mostly vendor kernels only
+      const auto name = to_string(file);
+      return {name.substr(0, name.find('.')), name, name};
+    }
+  }
+}
+
+std::string resctrl_root(const HostRoots& roots) { return roots.sys + "/fs/resctrl"; }
+
+std::string setting_file(const HostRoots& roots, CgroupVersion version, const CgroupKey& key) {
+  switch (traits_of(key.file).home) {
+    case FileHome::kCgroup:
+      return cgroup_file(roots, version, file_name(key.file), key.path);
+    case FileHome::kResctrl:
+      return setting_home(roots, version, key) + "/schemata";
+    case FileHome::kMachine:
+      return machine_file(roots, key.file);
+  }
+  return {};
+}
+
+std::string setting_home(const HostRoots& roots, CgroupVersion version, const CgroupKey& key) {
+  switch (traits_of(key.file).home) {
+    case FileHome::kCgroup:
+      return cgroup_dir(roots, version, "cpu", key.path);
+    case FileHome::kResctrl:
+      return key.path.is_root() ? resctrl_root(roots) : resctrl_root(roots) + '/' + key.path.str();
+    case FileHome::kMachine:
+      return machine_file(roots, key.file);
   }
   return {};
 }

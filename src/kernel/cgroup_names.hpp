@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -15,11 +16,25 @@ struct FileName {
   std::string_view v1;
   std::string_view v2;
 };
-/// kCpuMax: the quota file on v1 (its period file is kPeriodFile).
+/// Of a file in the cgroup tree. kCpuMax: the quota file on v1 (its period file is kPeriodFile);
+/// kIoMax: the first of kThrottleFiles on v1.
 FileName file_name(CgroupFile file);
 inline constexpr std::string_view kPeriodFile = "cpu.cfs_period_us";
-/// Time a group may save up; the kernel refuses any quota below it.
-inline constexpr FileName kBurstFile{"cpu", "cpu.cfs_burst_us", "cpu.max.burst"};
+/// v1 kIoMax, in the order of IoMax: bytes read, bytes written, operations read, written.
+inline constexpr std::array<FileName, 4> kThrottleFiles{{
+    {"blkio", "blkio.throttle.read_bps_device", ""},
+    {"blkio", "blkio.throttle.write_bps_device", ""},
+    {"blkio", "blkio.throttle.read_iops_device", ""},
+    {"blkio", "blkio.throttle.write_iops_device", ""},
+}};
+
+/// Where resctrl is mounted.
+std::string resctrl_root(const HostRoots& roots);
+/// Absolute path of the file of a key, whatever its home.
+std::string setting_file(const HostRoots& roots, CgroupVersion version, const CgroupKey& key);
+/// What the identity of a key is taken from: the cgroup's directory (v1: in the cpu hierarchy), the
+/// resctrl group's, or the file itself.
+std::string setting_home(const HostRoots& roots, CgroupVersion version, const CgroupKey& key);
 
 /// "<root>/<controller>/<path>" on v1, "<root>/<path>" on v2; no trailing slash.
 std::string cgroup_dir(const HostRoots& roots,

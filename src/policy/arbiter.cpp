@@ -32,6 +32,30 @@ CgroupValue stricter_cpuset(const CpuSet& a, const CpuSet& b) {
   return b.count() < a.count() ? b : a;
 }
 
+CgroupValue stricter_number(CgroupFile file, Number a, Number b) {
+  switch (file) {
+    case CgroupFile::kCpuIdle:
+    case CgroupFile::kMemoryOomGroup:
+      return std::max(a, b);
+    case CgroupFile::kResctrlL3:
+    case CgroupFile::kResctrlL3Code:
+    case CgroupFile::kResctrlL3Data: {
+      // Ways that both allow; a mask must not be empty.
+      const Number both{a.v & b.v};
+      return both.v != 0 ? both : std::min(a, b);
+    }
+    default:
+      return std::min(a, b);
+  }
+}
+
+CgroupValue stricter_io_max(const IoMax& a, const IoMax& b) {
+  return IoMax{stricter(a.read_bytes, b.read_bytes),
+               stricter(a.write_bytes, b.write_bytes),
+               stricter(a.read_ops, b.read_ops),
+               stricter(a.write_ops, b.write_ops)};
+}
+
 bool comes_before(const Proposal* a, const Proposal* b) {
   if (const auto c = a->key <=> b->key; c != 0) return c < 0;
   if (a->plugin != b->plugin) return a->plugin < b->plugin;
@@ -134,21 +158,19 @@ CgroupValue stricter_value(CgroupFile file, const CgroupValue& a, const CgroupVa
   if (!holds_type_of(file, a) || !holds_type_of(file, b)) {
     throw std::invalid_argument{fmt::format("{}: value of another file's type", to_string(file))};
   }
-  switch (file) {
-    case CgroupFile::kCpuMax:
+  switch (traits_of(file).value) {
+    case ValueKind::kCpuMax:
       return stricter_cpu_max(std::get<CpuMax>(a), std::get<CpuMax>(b));
-    case CgroupFile::kCpuset:
+    case ValueKind::kCpuSet:
       return stricter_cpuset(std::get<CpuSet>(a), std::get<CpuSet>(b));
-    case CgroupFile::kCpuIdle:
-      return std::max(std::get<Number>(a), std::get<Number>(b));
-    case CgroupFile::kCpuWeight:
-    case CgroupFile::kCpuBvt:
-      return std::min(std::get<Number>(a), std::get<Number>(b));
-    case CgroupFile::kMemoryMin:
-    case CgroupFile::kMemoryLow:
-    case CgroupFile::kMemoryHigh:
-    case CgroupFile::kMemoryMax:
+    case ValueKind::kBytes:
       return stricter(std::get<MemoryBound>(a), std::get<MemoryBound>(b));
+    case ValueKind::kNumber:
+      return stricter_number(file, std::get<Number>(a), std::get<Number>(b));
+    case ValueKind::kIoMax:
+      return stricter_io_max(std::get<IoMax>(a), std::get<IoMax>(b));
+    case ValueKind::kLine:  // no order among them: any choice that ignores who came first
+      return std::get<Line>(a).v <= std::get<Line>(b).v ? a : b;
   }
   return a;
 }

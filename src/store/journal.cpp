@@ -11,9 +11,11 @@
 #include "store/cursor.hpp"
 #include "store/fnv.hpp"
 
-// On disk: database "journal". Key "<path>\0<file>"; a path too long for a key is cut and followed
-// by a hash of the whole. Value: lines, each ended by '\n':
+// On disk: database "journal". Key "<path>\0<file>", or "<path>\0<file> <item>" where the file has
+// many settings; a path too long for a key is cut and followed by a hash of the whole. Value:
+// lines, each ended by '\n':
 //   v1, path, file, original, previous, next, plugin, boot id, inode, FNV-1a of all lines before
+// The line "file" names the item as the key does.
 namespace koordlet::store {
 namespace {
 
@@ -22,26 +24,24 @@ constexpr std::string_view kVersion = "v1";
 constexpr std::size_t kMaxKey = 500;     // LMDB takes 511
 constexpr std::size_t kPathInKey = 400;  // of a path that is too long
 
-constexpr std::array kFiles = {CgroupFile::kCpuMax,
-                               CgroupFile::kCpuWeight,
-                               CgroupFile::kCpuIdle,
-                               CgroupFile::kCpuBvt,
-                               CgroupFile::kCpuset,
-                               CgroupFile::kMemoryMin,
-                               CgroupFile::kMemoryLow,
-                               CgroupFile::kMemoryHigh,
-                               CgroupFile::kMemoryMax};
+std::string file_text(const CgroupKey& key) {
+  std::string out{to_string(key.file)};
+  if (!key.item.empty()) out += ' ' + key.item;
+  return out;
+}
 
-std::optional<CgroupFile> file_of(std::string_view name) {
-  for (const auto f : kFiles) {
-    if (to_string(f) == name) return f;
-  }
-  return std::nullopt;
+/// The file and the item of a key, from file_text().
+std::optional<CgroupKey> parse_file_text(std::string_view text) {
+  const auto blank = text.find(' ');
+  const auto file = parse_cgroup_file(text.substr(0, blank));
+  const auto item = blank == std::string_view::npos ? std::string_view{} : text.substr(blank + 1);
+  if (!file || !is_item_of(*file, item)) return std::nullopt;
+  return CgroupKey{{}, *file, std::string{item}};
 }
 
 std::string row_key(const CgroupKey& key) {
   const auto& path = key.path.str();
-  const auto file = to_string(key.file);
+  const auto file = file_text(key);
   std::string out{path};
   if (path.size() + 1 + file.size() > kMaxKey) {
     out = fmt::format("{}{}~{:016x}", path.substr(0, kPathInKey), '\0', fnv1a(path));
@@ -55,7 +55,7 @@ std::string encode(const JournalEntry& e) {
   auto out = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n",
                          kVersion,
                          e.key.path.str(),
-                         to_string(e.key.file),
+                         file_text(e.key),
                          e.original,
                          e.previous,
                          e.next,
@@ -87,19 +87,21 @@ std::optional<JournalEntry> decode(std::string_view row) {
     rest.remove_prefix(end + 1);
   }
   const auto path = CgroupPath::parse(field[1]);
-  const auto file = file_of(field[2]);
+  const auto named = parse_file_text(field[2]);
   const auto inode = parse_u64(field[8]);
-  if (!rest.empty() || field[0] != kVersion || !path || !file || !inode) return std::nullopt;
+  if (!rest.empty() || field[0] != kVersion || !path || !named || !inode) return std::nullopt;
   JournalEntry e;
-  e.key = {*path, *file};
+  e.key = {*path, named->file, named->item};
   e.original = field[3];
   e.previous = field[4];
   e.next = field[5];
   e.plugin = field[6];
   e.boot_id = field[7];
   e.inode = *inode;
-  const auto ok = [&](const std::string& text) { return text.empty() || is_value(*file, text); };
-  if (!is_value(*file, e.original) || !ok(e.previous) || !ok(e.next)) return std::nullopt;
+  const auto ok = [&](const std::string& text) {
+    return text.empty() || is_value(named->file, text);
+  };
+  if (!is_value(named->file, e.original) || !ok(e.previous) || !ok(e.next)) return std::nullopt;
   return e;
 }
 

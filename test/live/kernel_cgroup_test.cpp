@@ -352,12 +352,12 @@ TEST_SUITE("live/kernel_cgroup") {
     REQUIRE(live.fs.write(live.key(CgroupFile::kCpuWeight), Number{20}).has_value());
     CHECK(live.read(CgroupFile::kCpuWeight) == CgroupValue{Number{20}});
     CHECK(counters.cpu(live.path).has_value());
-    const auto before = live.fs.inode(live.path).value();
+    const auto before = live.fs.inode({live.path, CgroupFile::kCpuMax}).value();
     live.group->remove();
     CHECK(live.fs.read(live.key(CgroupFile::kCpuWeight)).error().code == Errc::kNotFound);
     CHECK(live.fs.write(live.key(CgroupFile::kCpuWeight), Number{20}).error().code ==
           Errc::kNotFound);
-    CHECK(live.fs.inode(live.path).error().code == Errc::kNotFound);
+    CHECK(live.fs.inode({live.path, CgroupFile::kCpuMax}).error().code == Errc::kNotFound);
     CHECK(live.fs.children(live.path).error().code == Errc::kNotFound);
     CHECK(counters.cpu(live.path).error().code == Errc::kNotFound);
     CHECK(counters.open_files() == 0);
@@ -365,7 +365,7 @@ TEST_SUITE("live/kernel_cgroup") {
     REQUIRE(again.ok());
     CHECK(live.read(CgroupFile::kCpuWeight) == CgroupValue{Number{live.is_v1 ? 1024 : 100}});
     CHECK(counters.cpu(live.path).value().usage == std::chrono::nanoseconds{0});
-    CHECK(live.fs.inode(live.path).value() != before);
+    CHECK(live.fs.inode({live.path, CgroupFile::kCpuMax}).value() != before);
   }
 
   TEST_CASE("a kept descriptor does not hold the cgroup, and says ENODEV after it went") {

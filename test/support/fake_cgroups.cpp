@@ -239,9 +239,9 @@ Result<void> FakeCgroups::write(const CgroupKey& key, const CgroupValue& value) 
   return {};
 }
 
-Result<kernel::Inode> FakeCgroups::inode(const CgroupPath& path) {
-  const auto group = groups_.find(path);
-  if (group == groups_.end()) return Error{Errc::kNotFound, path.str() + ": no such cgroup"};
+Result<kernel::Inode> FakeCgroups::inode(const CgroupKey& key) {
+  const auto group = groups_.find(key.path);
+  if (group == groups_.end()) return Error{Errc::kNotFound, key.path.str() + ": no such cgroup"};
   return group->second.inode;
 }
 

@@ -66,7 +66,8 @@ class FakeCgroups final : public kernel::Cgroups {
   CgroupVersion version() const override { return version_; }
   Result<CgroupValue> read(const CgroupKey& key) override;
   Result<void> write(const CgroupKey& key, const CgroupValue& value) override;
-  Result<kernel::Inode> inode(const CgroupPath& path) override;
+  Result<kernel::Inode> inode(const CgroupKey& key) override;
+  Result<kernel::Inode> inode(const CgroupPath& path) { return inode(CgroupKey{path, {}}); }
   Result<std::vector<std::string>> children(const CgroupPath& path) override;
   bool has(const CgroupKey& key) override;
   std::string file(const CgroupKey& key) const override;

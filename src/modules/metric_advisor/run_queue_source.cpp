@@ -105,7 +105,7 @@ std::string RunQueueSource::name() const {
 /// A cgroup that was removed and made anew under its name is another one, with counters of its own:
 /// the table of BPF would go on answering "no wait" for the old one for ever.
 RunQueueSource::Known* RunQueueSource::find(const CgroupPath& path) {
-  const auto id = cgroups_.inode(path);
+  const auto id = cgroups_.inode({path, CgroupFile::kCpuMax});
   const auto at = known_.find(path);
   if (!id) {
     if (at != known_.end()) known_.erase(at);

@@ -23,7 +23,7 @@ ResourceExecutor::Held ResourceExecutor::Impl::to_held(const CgroupKey& key,
 
 /// True when the file is ours and held from now on; otherwise its row can go.
 bool ResourceExecutor::Impl::adopt_entry(const store::JournalEntry& entry, bool under_idle) {
-  const auto inode = cgroups.inode(entry.key.path);
+  const auto inode = cgroups.inode(entry.key);
   const auto current = cgroups.read(entry.key);
   const auto original = parse_cgroup_value(entry.key.file, entry.original);
   if (!inode || !current || !original) return false;

@@ -214,7 +214,7 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
   item.ended = true;
   outcome.error = error.context;
   auto why = executor::classify_failure(cgroups.version(), change.key->file, error.code);
-  if (why == Failure::kGone && cgroups.inode(change.key->path)) why = Failure::kUnsupported;
+  if (why == Failure::kGone && cgroups.inode(*change.key)) why = Failure::kUnsupported;
   if (why == Failure::kGone) {
     outcome.kind = OutcomeKind::kGone;
     outcome.error.clear();

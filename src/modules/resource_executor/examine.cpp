@@ -20,7 +20,7 @@ void ResourceExecutor::Impl::read_failed(const CgroupKey& key,
                                          Batch& batch) {
   const auto state = states.find(key);
   // A missing file of a living cgroup is a matter of the kernel, not of the pod's life.
-  const bool gone = is_gone(error.code) && !cgroups.inode(key.path);
+  const bool gone = is_gone(error.code) && !cgroups.inode(key);
   if (gone) {
     outcome.kind = OutcomeKind::kGone;
     ++counters.gone;
@@ -170,7 +170,7 @@ void ResourceExecutor::Impl::examine(const CgroupKey& key, const Desired& want, 
   const bool known = found != states.end();
   if (!known || *current != found->second.kernel) {
     // Only a value that moved can tell of a cgroup made anew under the same name.
-    const auto inode = cgroups.inode(key.path);
+    const auto inode = cgroups.inode(key);
     if (!inode) {
       outcome.value = to_string(want.value);
       read_failed(key, inode.error(), outcome, batch);
@@ -218,7 +218,7 @@ void ResourceExecutor::Impl::examine_weight_of_idle(const CgroupKey& idle,
     return;
   }
   const auto weight = cgroups.read(key);
-  const auto inode = cgroups.inode(key.path);
+  const auto inode = cgroups.inode(key);
   if (!weight || !inode || *weight == executor::weight_under_idle(cgroups.version())) return;
   auto& state = states[key];
   state.original = state.kernel = state.wanted = *weight;
@@ -242,7 +242,7 @@ void ResourceExecutor::Impl::release(const CgroupKey& key, KeyState& state, Batc
   const auto index = batch.outcomes.size();
   auto& outcome = batch.outcomes.emplace_back(
       Outcome{key, OutcomeKind::kUnchanged, to_string(state.original), {}});
-  const auto inode = cgroups.inode(key.path);
+  const auto inode = cgroups.inode(key);
   const auto current = cgroups.read(key);
   const bool remade = inode && *inode != state.inode;
   if (remade || (!inode && is_gone(inode.error().code)) ||

@@ -39,12 +39,9 @@ Direction direction(CgroupVersion version, const ChangeRef& change) {
       return std::get<MemoryBound>(*change.desired) < std::get<MemoryBound>(*change.current)
                  ? Direction::kShrink
                  : Direction::kGrow;
-    case CgroupFile::kCpuWeight:
-    case CgroupFile::kCpuIdle:
-    case CgroupFile::kCpuBvt:
+    default:
       return Direction::kGrow;  // parent and child do not bind each other
   }
-  return Direction::kGrow;
 }
 
 /// Within one cgroup: bandwidth first (it protects most), and the weight outside of idle, where the

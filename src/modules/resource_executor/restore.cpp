@@ -31,7 +31,7 @@ bool must_write(kernel::Cgroups& cgroups,
                 const std::set<CgroupPath>& idle,
                 Outcome& outcome,
                 CgroupValue& current) {
-  const auto inode = cgroups.inode(file.key.path);
+  const auto inode = cgroups.inode(file.key);
   const auto read = cgroups.read(file.key);
   if ((inode && *inode != file.inode) || (!inode && is_gone(inode.error().code)) ||
       (!read && is_gone(read.error().code))) {
@@ -171,7 +171,7 @@ Result<std::vector<Outcome>> restore_from_journal(kernel::Cgroups& cgroups,
   for (std::size_t i = 0; i < entries->size(); ++i) {
     const auto& entry = (*entries)[i];
     out[i] = {entry.key, OutcomeKind::kGone, entry.original, {}};
-    const auto inode = cgroups.inode(entry.key.path);
+    const auto inode = cgroups.inode(entry.key);
     const auto current = cgroups.read(entry.key);
     const auto original = parse_cgroup_value(entry.key.file, entry.original);
     if (!inode || !current || !original) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "modules/status_api/explain.hpp"
 #include "modules/status_api/held_index.hpp"
 #include "modules/status_api/list_writer.hpp"
@@ -57,15 +59,18 @@ json::object row_json(const StatusView& view, const Row& row) {
 
 /// A key as a token remembers it, and back.
 std::string name_of(const CgroupKey& key) {
-  return std::to_string(static_cast<int>(key.file)) + key.path.str();
+  return fmt::format("{},{},{}", to_string(key.file), key.item, key.path.str());
 }
 Result<CgroupKey> key_of(std::string_view name) {
-  const int file = name.empty() ? -1 : name[0] - '0';
-  auto path = CgroupPath::parse(name.empty() ? name : name.substr(1));
-  if (file < 0 || file > static_cast<int>(CgroupFile::kMemoryMax) || !path) {
-    return Error{Errc::kParse, "continue: not a token of this list"};
-  }
-  return CgroupKey{std::move(*path), static_cast<CgroupFile>(file)};
+  const auto first = name.find(',');
+  const auto second = name.find(',', first == std::string_view::npos ? 0 : first + 1);
+  const Error refused{Errc::kParse, "continue: not a token of this list"};
+  if (first == std::string_view::npos || second == std::string_view::npos) return refused;
+  const auto file = parse_cgroup_file(name.substr(0, first));
+  const auto item = name.substr(first + 1, second - first - 1);
+  auto path = CgroupPath::parse(name.substr(second + 1));
+  if (!file || !is_item_of(*file, item) || !path) return refused;
+  return CgroupKey{std::move(*path), *file, std::string{item}};
 }
 
 struct FilePage {

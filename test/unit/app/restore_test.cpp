@@ -44,7 +44,7 @@ struct Host {
     entry.next = "30000 100000";
     entry.plugin = "pressure";
     entry.boot_id = kBootId;
-    entry.inode = cgroups.inode(path).value();
+    entry.inode = cgroups.inode(entry.key).value();
     REQUIRE(store::Journal{*env}.commit({entry}, {}).has_value());
   }
 };

@@ -249,8 +249,8 @@ TEST_SUITE("cgroup_fs/tree") {
     tree.mkdir("memory/kubepods/podb");
     CgroupFs fs{rooted(tree), kV1};
     CHECK(fs.children(path("kubepods")).value() == std::vector<std::string>{"poda"});
-    CHECK(fs.inode(path("kubepods/poda")));
-    CHECK(fs.inode(path("kubepods/podb")).error().code == Errc::kNotFound);
+    CHECK(fs.inode({path("kubepods/poda"), CgroupFile::kCpuMax}));
+    CHECK(fs.inode({path("kubepods/podb"), CgroupFile::kCpuMax}).error().code == Errc::kNotFound);
     CHECK(fs.version() == kV1);
   }
 
@@ -259,8 +259,8 @@ TEST_SUITE("cgroup_fs/tree") {
     tree.mkdir("a");
     tree.mkdir("b");
     CgroupFs fs{rooted(tree), kV2};
-    CHECK(fs.inode(path("a")).value() != fs.inode(path("b")).value());
-    CHECK(fs.inode(path("a")).value() == fs.inode(path("a")).value());
+    CHECK(fs.inode({path("a"), CgroupFile::kCpuMax}).value() != fs.inode({path("b"), CgroupFile::kCpuMax}).value());
+    CHECK(fs.inode({path("a"), CgroupFile::kCpuMax}).value() == fs.inode({path("a"), CgroupFile::kCpuMax}).value());
   }
 
   TEST_CASE("has and file") {
