@@ -44,10 +44,11 @@ e2e:
 
 bench:
 	@scripts/install-deps test
-	@scripts/build release bench_control_plane bench_kernel bench_collect bench_store
+	@scripts/build release bench_control_plane bench_kernel bench_collect bench_qos bench_store
 	@build/release/test/bench_control_plane
 	@build/release/test/bench_kernel
 	@build/release/test/bench_collect
+	@build/release/test/bench_qos
 	@build/release/test/bench_store
 
 format:

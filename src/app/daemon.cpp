@@ -17,6 +17,7 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::size_t kReclaimDescriptors = 64;               // it only writes
 constexpr auto kStopGrace = std::chrono::milliseconds{3000};  // of the 5 s that a stop may take
 constexpr std::size_t kDescriptorReserve = 512;               // sockets, LMDB, logs
 
@@ -109,6 +110,10 @@ Result<void> Daemon::open() {
   qos_ = std::make_unique<QosManager>(config_.qos.policy);
   executor_ = std::make_unique<ResourceExecutor>(
       config_.executor, *cgroups_, &*journal_, storage_.get(), clock_, boot_id_);
+  reclaim_cgroups_ =
+      std::make_unique<kernel::CgroupFs>(config_.host, version_, kReclaimDescriptors);
+  reclaim_ = std::make_unique<reactor::Worker>("reclaim");
+  executor_->use_reclaim_thread(*reclaim_, *reclaim_cgroups_);
   api_ = std::make_unique<StatusApi>(
       io_.get_executor(),
       config_.status,

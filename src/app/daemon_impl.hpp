@@ -124,6 +124,8 @@ class Daemon {
   std::optional<store::Journal> journal_;
   std::unique_ptr<reactor::Worker> storage_;
   std::unique_ptr<kernel::CgroupFs> cgroups_;
+  std::unique_ptr<kernel::CgroupFs> reclaim_cgroups_;  ///< of the reclaim thread alone
+  std::unique_ptr<reactor::Worker> reclaim_;
   std::unique_ptr<MetricCache> cache_;
   std::unique_ptr<CachedHistory> history_;  ///< reads cache_
   std::unique_ptr<ControlPlane> control_;

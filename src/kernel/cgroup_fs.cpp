@@ -85,7 +85,10 @@ struct CgroupFs::Impl {
   Result<CgroupValue> read_pair(const CgroupKey& key);
   Result<CgroupValue> read_throttle(const CgroupKey& key);
   Result<void> write_throttle(const CgroupKey& key, const IoMax& want);
-  Result<void> write_text(const CgroupKey& key, const std::string& path, const std::string& text);
+  Result<void> write_text(const CgroupKey& key,
+                          std::uint32_t slot,
+                          const std::string& path,
+                          const std::string& text);
   Result<void> write_checked(const CgroupKey& key, const CgroupValue& value);
   Result<void> write_pair(const CgroupKey& key, const CpuMax& want);
   Result<void> write_both(const CgroupKey& key, const CpuMax& have, const CpuMax& want, bool quota);
@@ -136,12 +139,13 @@ Result<void> CgroupFs::Impl::write_throttle(const CgroupKey& key, const IoMax& w
   const auto rates = rates_of(want);
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (have[i] == rates[i]) continue;
-    auto done = write_text(key, throttle_path(key.path, i), encode_rate_v1(key.item, rates[i]));
+    auto done = write_text(
+        key, slot_of(key.file, i), throttle_path(key.path, i), encode_rate_v1(key.item, rates[i]));
     if (done) continue;
     for (std::size_t j = 0; j < i; ++j) {
       if (have[j] == rates[j]) continue;
-      const auto back =
-          write_text(key, throttle_path(key.path, j), encode_rate_v1(key.item, have[j]));
+      const auto back = write_text(
+          key, slot_of(key.file, j), throttle_path(key.path, j), encode_rate_v1(key.item, have[j]));
       if (!back) return wrap("putting the first part back failed as well", back.error());
     }
     return done;
@@ -170,10 +174,11 @@ Error CgroupFs::Impl::explain_refusal(Error error,
 }
 
 Result<void> CgroupFs::Impl::write_text(const CgroupKey& key,
+                                        std::uint32_t slot,
                                         const std::string& path,
                                         const std::string& text) {
-  auto done = write_file(path, text);
-  if (!done && done.error().code == Errc::kBusy && cache.shed()) done = write_file(path, text);
+  auto done = cache.write(
+      key.path, slot, [&] { return path; }, text);
   if (done) return done;
   auto error = missing(done.error(), key);
   // v1 says EACCES for CPUs that the parent does not have: the value is wrong, not the rights.
@@ -190,9 +195,14 @@ Result<void> CgroupFs::Impl::write_both(const CgroupKey& key,
                                         const CpuMax& want,
                                         bool quota) {
   const auto write = [&](bool is_quota, const CpuMax& value) {
-    return is_quota
-               ? write_text(key, path_of(key), encode(version, key.file, CgroupValue{value}))
-               : write_text(key, period_path(key.path), fmt::format("{}", value.period.count()));
+    return is_quota ? write_text(key,
+                                 slot_of(key.file),
+                                 path_of(key),
+                                 encode(version, key.file, CgroupValue{value}))
+                    : write_text(key,
+                                 kPeriodSlot,
+                                 period_path(key.path),
+                                 fmt::format("{}", value.period.count()));
   };
   const auto first = write(quota, want);
   if (!first) return first;
@@ -213,10 +223,12 @@ Result<void> CgroupFs::Impl::write_pair(const CgroupKey& key, const CpuMax& want
   const auto have = std::get<CpuMax>(*now);
   if (have == want) return {};
   if (have.period == want.period) {
-    return write_text(key, path_of(key), encode(version, key.file, CgroupValue{want}));
+    return write_text(
+        key, slot_of(key.file), path_of(key), encode(version, key.file, CgroupValue{want}));
   }
   if (have.quota == want.quota) {
-    return write_text(key, period_path(key.path), fmt::format("{}", want.period.count()));
+    return write_text(
+        key, kPeriodSlot, period_path(key.path), fmt::format("{}", want.period.count()));
   }
   const bool quota = quota_first(have, want);
   auto done = write_both(key, have, want, quota);
@@ -231,13 +243,14 @@ Result<void> CgroupFs::Impl::write_checked(const CgroupKey& key, const CgroupVal
   if (is_v1(key, CgroupFile::kCpuMax)) return write_pair(key, std::get<CpuMax>(value));
   if (is_v1(key, CgroupFile::kIoMax)) return write_throttle(key, std::get<IoMax>(value));
   return write_text(key,
+                    slot_of(key.file),
                     path_of(key),
                     key.item.empty() ? encode(version, key.file, value) : encode_item(key, value));
 }
 
 CgroupFs::CgroupFs(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget)
-    : impl_{std::make_unique<Impl>(Impl{std::move(roots), version, FileCache{descriptor_budget}})} {
-}
+    : impl_{std::make_unique<Impl>(
+          Impl{std::move(roots), version, FileCache{descriptor_budget, true}})} {}
 CgroupFs::~CgroupFs() = default;
 
 CgroupVersion CgroupFs::version() const { return impl_->version; }

@@ -41,7 +41,7 @@ class Cgroups {
   virtual std::string file(const CgroupKey& key) const = 0;
 };
 
-/// The real tree. Reads go through kept-open descriptors (a bounded LRU), writes open anew. v1
+/// The real tree. Reads and writes go through kept-open descriptors (a bounded LRU). v1
 /// kCpuMax is two files: write() writes only the one that differs, and when both do, in the order
 /// that is never looser on the way; if the second is refused the first is put back. v1 kIoMax is
 /// four files: those that differ are written, and put back when one is refused.

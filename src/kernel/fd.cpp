@@ -42,6 +42,23 @@ ssize_t pread_again(int fd, char* to, std::size_t size, std::size_t offset) {
   return n;
 }
 
+/// One pwrite(2) at 0: a control file takes each write as one order. A plain file is cut to the new
+/// length afterwards.
+Result<void> write_whole(int fd, const std::string& path, std::string_view value, bool plain) {
+  ssize_t n = -1;
+  do {
+    n = ::pwrite(fd, value.data(), value.size(), 0);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0) return errno_error(errno, path, shown(value));
+  if (static_cast<std::size_t>(n) != value.size()) {
+    return Error{
+        Errc::kIo,
+        fmt::format("{}: {}: only {} of {} bytes taken", path, shown(value), n, value.size())};
+  }
+  if (plain && ::ftruncate(fd, n) != 0) return errno_error(errno, path, "truncate");
+  return {};
+}
+
 /// Reused by all reads of the thread, so that a collection of thousands of files allocates nothing.
 std::string& read_buffer() {
   thread_local std::string buffer(kFirstBuffer, '\0');
@@ -103,27 +120,29 @@ Result<std::string> read_file(const std::string& path, std::size_t max) {
 Result<void> write_file(const std::string& path, std::string_view value) {
   const auto fd = open_fd(path, O_WRONLY);
   if (!fd) return fd.error();
-  ssize_t n = -1;
-  do {
-    n = ::write(fd->get(), value.data(), value.size());
-  } while (n < 0 && errno == EINTR);
-  if (n < 0) return errno_error(errno, path, shown(value));
-  if (static_cast<std::size_t>(n) != value.size()) {
-    return Error{
-        Errc::kIo,
-        fmt::format("{}: {}: only {} of {} bytes taken", path, shown(value), n, value.size())};
-  }
-  if (!is_kernel_file(fd->get()) && ::ftruncate(fd->get(), n) != 0) {
-    return errno_error(errno, path, "truncate");
-  }
-  return {};
+  return write_whole(fd->get(), path, value, !is_kernel_file(fd->get()));
 }
 
-Result<KeptFd> KeptFd::open(const std::string& path, bool may_be_empty) {
-  auto fd = open_fd(path, O_RDONLY);
+Result<void> KeptFd::write(const std::string& path, std::string_view value) const {
+  if (plain_) {
+    struct stat st {};
+    if (::fstat(fd_.get(), &st) != 0) return errno_error(errno, path, "stat");
+    if (st.st_nlink == 0) return Error{Errc::kGone, fmt::format("{}: removed", path)};
+  }
+  // Kept for reading alone: opening for a write says why.
+  if (!writable_) return write_file(path, value);
+  return write_whole(fd_.get(), path, value, plain_);
+}
+
+Result<KeptFd> KeptFd::open(const std::string& path, bool may_be_empty, bool writable) {
+  auto fd = open_fd(path, writable ? O_RDWR : O_RDONLY);
+  if (!fd && writable) {
+    fd = open_fd(path, O_RDONLY);
+    writable = false;
+  }
   if (!fd) return fd.error();
   const bool plain = !is_kernel_file(fd->get());
-  return KeptFd{std::move(*fd), plain, may_be_empty};
+  return KeptFd{std::move(*fd), plain, may_be_empty, writable};
 }
 
 KeptFd::Reading KeptFd::read_whole() const {
@@ -163,8 +182,8 @@ Error KeptFd::explain(const Reading& got, const std::string& path) {
   return {Errc::kGone, fmt::format("{}: no content", path)};
 }
 
-Result<KeptFile> KeptFile::open(const std::string& path, bool may_be_empty) {
-  auto fd = KeptFd::open(path, may_be_empty);
+Result<KeptFile> KeptFile::open(const std::string& path, bool may_be_empty, bool writable) {
+  auto fd = KeptFd::open(path, may_be_empty, writable);
   if (!fd) return fd.error();
   return KeptFile{std::move(*fd), path};
 }

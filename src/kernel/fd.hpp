@@ -44,8 +44,11 @@ Result<void> write_file(const std::string& path, std::string_view value);
 /// content anew at 0). Keeps no path: for owners of thousands, who know it otherwise.
 class KeptFd {
  public:
-  /// `may_be_empty`: no byte at all is a content (io.stat of a cgroup that did no IO).
-  static Result<KeptFd> open(const std::string& path, bool may_be_empty = false);
+  /// `may_be_empty`: no byte at all is a content (io.stat of a cgroup that did no IO). `writable`:
+  /// for reading and writing, or for reading alone where the file takes no writes.
+  static Result<KeptFd> open(const std::string& path,
+                             bool may_be_empty = false,
+                             bool writable = false);
   KeptFd() = default;  ///< holds nothing; must not be read
 
   /// The whole file: it is read to its end, and one that is longer than the buffer (64 KiB at
@@ -59,6 +62,9 @@ class KeptFd {
     if (got.end == End::kText) return got.text;
     return explain(got, path());
   }
+  /// One write of `value`, as write_file(); by opening anew when the descriptor is for reading
+  /// alone. kGone as in read().
+  Result<void> write(const std::string& path, std::string_view value) const;
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
  private:
@@ -69,24 +75,29 @@ class KeptFd {
     int err = 0;
     const char* action = "read";
   };
-  KeptFd(Fd fd, bool plain, bool may_be_empty)
-      : fd_{std::move(fd)}, plain_{plain}, may_be_empty_{may_be_empty} {}
+  KeptFd(Fd fd, bool plain, bool may_be_empty, bool writable)
+      : fd_{std::move(fd)}, plain_{plain}, may_be_empty_{may_be_empty}, writable_{writable} {}
   Reading read_whole() const;
   static Error explain(const Reading& got, const std::string& path);
 
   Fd fd_;
   bool plain_ = false;  ///< not on a kernel file system: an unlinked file keeps its old content
   bool may_be_empty_ = false;
+  bool writable_ = false;
 };
 
 /// A KeptFd that knows its path.
 class KeptFile {
  public:
-  static Result<KeptFile> open(const std::string& path, bool may_be_empty = false);
+  static Result<KeptFile> open(const std::string& path,
+                               bool may_be_empty = false,
+                               bool writable = false);
   /// As KeptFd::read().
   Result<std::string_view> read() {
     return fd_.read([this]() -> const std::string& { return path_; });
   }
+  /// As KeptFd::write().
+  Result<void> write(std::string_view value) { return fd_.write(path_, value); }
   const std::string& path() const { return path_; }
 
  private:

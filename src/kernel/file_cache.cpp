@@ -15,16 +15,37 @@ Result<std::string_view> FileCache::read_anew(const CgroupPath& cgroup,
                                               std::uint32_t slot,
                                               const std::string& path,
                                               bool may_be_empty) {
-  auto file = KeptFile::open(path, may_be_empty);
-  if (!file && file.error().code == Errc::kBusy && shed())
-    file = KeptFile::open(path, may_be_empty);
+  auto file = open(path, may_be_empty);
   if (!file) return file.error();
   auto content = file->read();
   if (!content) return content;  // not worth keeping
-  while (entries_.size() >= budget_) close_oldest();
-  entries_.push_front(Entry{cgroup.str(), slot, std::move(*file)});
-  index_.emplace(Key{entries_.front().cgroup, slot}, entries_.begin());
+  keep(cgroup, slot, std::move(*file));
   return content;
+}
+
+Result<void> FileCache::write_anew(const CgroupPath& cgroup,
+                                   std::uint32_t slot,
+                                   const std::string& path,
+                                   std::string_view value) {
+  auto file = open(path, true);
+  if (!file) return file.error();
+  auto done = file->write(value);
+  if (done) keep(cgroup, slot, std::move(*file));
+  return done;
+}
+
+Result<KeptFile> FileCache::open(const std::string& path, bool may_be_empty) {
+  auto file = KeptFile::open(path, may_be_empty, writable_);
+  if (!file && file.error().code == Errc::kBusy && shed()) {
+    file = KeptFile::open(path, may_be_empty, writable_);
+  }
+  return file;
+}
+
+void FileCache::keep(const CgroupPath& cgroup, std::uint32_t slot, KeptFile file) {
+  while (entries_.size() >= budget_) close_oldest();
+  entries_.push_front(Entry{cgroup.str(), slot, std::move(file)});
+  index_.emplace(Key{entries_.front().cgroup, slot}, entries_.begin());
 }
 
 void FileCache::forget(const CgroupPath& cgroup, std::uint32_t slot) {

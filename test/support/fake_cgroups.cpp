@@ -41,6 +41,7 @@ CgroupPath FakeCgroups::make(std::string_view text) {
   group.inode = next_inode_++;
   const bool v1 = version_ == CgroupVersion::kV1;
   group.files[CgroupFile::kCpuMax] = CpuMax{};
+  group.files[CgroupFile::kCpuBurst] = Number{0};
   group.files[CgroupFile::kCpuWeight] = Number{v1 ? 1024 : 100};
   group.files[CgroupFile::kCpuIdle] = Number{0};
   group.files[CgroupFile::kMemoryMax] = MemoryBound::unlimited();
@@ -181,6 +182,15 @@ Result<CgroupValue> FakeCgroups::accept(Group& group,
     case CgroupFile::kCpuMax: {
       const auto ok = check_cpu_max(key, std::get<CpuMax>(value));
       if (!ok) return ok.error();
+      const auto& quota = std::get<CpuMax>(value).quota.bound();
+      const auto burst = std::get<Number>(group.files.at(CgroupFile::kCpuBurst)).v;
+      if (quota && quota->count() < burst) return invalid;
+      return value;
+    }
+    case CgroupFile::kCpuBurst: {
+      const auto burst = std::get<Number>(value).v;
+      const auto& quota = std::get<CpuMax>(group.files.at(CgroupFile::kCpuMax)).quota.bound();
+      if (burst < 0 || (quota && quota->count() < burst)) return invalid;
       return value;
     }
     case CgroupFile::kCpuset: {

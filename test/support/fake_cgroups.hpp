@@ -13,7 +13,8 @@ namespace koordlet::test {
 /// A cgroup tree in memory that refuses what the kernel refuses, and reads back what it reads back.
 /// Rules (kernel/sched/core.c, kernel/cgroup/cpuset.c, mm/memcontrol.c):
 ///  - cpu.max: quota >= 1000 us, period 1000..1000000 us; v1: quota/period of a child never above
-///    that of its nearest limited ancestor (kInvalid, checked in both directions).
+///    that of its nearest limited ancestor (kInvalid, checked in both directions). cpu.max.burst:
+///    never above a limited quota, and no quota below the burst.
 ///  - cpu.weight: v1 shares clamped to 2..262144, v2 1..10000 or kInvalid. cpu.idle 1: weight
 ///    writes are kInvalid and it reads 0 (v2) or 3 (v1); leaving idle resets it to 100 or 1024.
 ///  - cpuset: v1 child within its parent (kDenied), no shrink below a child (kBusy); emptying a

@@ -59,6 +59,12 @@ bool may_be_dying_child(const Step& step,
                                      std::get<CpuMax>(*parent)) <= 0;
 }
 
+std::chrono::milliseconds retry_delay(const ResourceExecutor::Config& config, int attempts) {
+  auto delay = config.retry_first;
+  for (int i = 1; i < attempts && delay < config.retry_max; ++i) delay *= 2;
+  return std::min(delay, config.retry_max);
+}
+
 constexpr const char* kGivenBack = "everything was given back meanwhile";
 
 }  // namespace
@@ -76,6 +82,7 @@ asio::awaitable<std::vector<Outcome>> ResourceExecutor::Impl::apply(const Desire
   batch.number = ++batch_number;
   batch.outcomes.reserve(desired.size());
 
+  pick_up(batch);
   const bool examined = co_await examine_all(desired, batch);
   if (!examined) co_return all_pending(desired, kGivenBack);
   const auto steps = executor::plan_steps(cgroups.version(), batch.changes);
@@ -178,6 +185,11 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
   auto& item = batch.items[step.change];
   auto& state = *item.state;
   auto value = executor::step_value(step, change);
+  if (executor::may_block(*change.key, *change.current, value) &&
+      hand_over(*change.key, state, value, batch.outcomes[item.outcome], batch.now)) {
+    item.ended = true;
+    return;
+  }
   auto done = cgroups.write(*change.key, value);
   if (!done && done.error().code == Errc::kBusy && item.release) {
     // The kernel does not empty the cpuset of a populated cgroup; its widest list means the same.
@@ -223,35 +235,36 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
     return;
   }
   batch.failed.push_back(*change.key);
-  const int attempts = state.block && state.block->why == why ? state.block->attempts + 1 : 1;
+  block(state, *change.key, item.release ? state.original : state.wanted, error, why, batch.now);
+  if (why == Failure::kRefused && may_be_dying_child(step, change, state.block->parent)) {
+    state.block->until = batch.now + retry_delay(config, state.block->attempts);
+  }
+  outcome.kind = executor::outcome_of(why);
+  state.last = outcome;
+}
+
+/// Notes why and how long `value` is not tried again, and counts it.
+void ResourceExecutor::Impl::block(KeyState& state,
+                                   const CgroupKey& key,
+                                   CgroupValue value,
+                                   const Error& error,
+                                   Failure why,
+                                   MonoTime now) {
   executor::Block block;
   block.why = why;
   block.error = error.context;
-  block.value = item.release ? state.original : state.wanted;
-  block.attempts = attempts;
-  auto delay = config.retry_first;
-  for (int i = 1; i < attempts && delay < config.retry_max; ++i) delay *= 2;
-  block.until = batch.now + std::min(delay, config.retry_max);
-  switch (why) {
-    case Failure::kTransient:
-      outcome.kind = OutcomeKind::kPending;
-      break;
-    case Failure::kUnsupported:
-      outcome.kind = OutcomeKind::kUnsupported;
-      ++counters.unsupported;
-      break;
-    default: {
-      const auto parent = cgroups.read({change.key->path.parent(), change.key->file});
-      if (parent) block.parent = *parent;
-      if (!may_be_dying_child(step, change, block.parent)) {
-        block.until = batch.now + kRefusedRetry;
-      }
-      outcome.kind = OutcomeKind::kRefused;
-      ++counters.refused;
+  block.value = std::move(value);
+  block.attempts = state.block && state.block->why == why ? state.block->attempts + 1 : 1;
+  block.until = now + retry_delay(config, block.attempts);
+  if (why == Failure::kUnsupported) ++counters.unsupported;
+  if (why == Failure::kRefused) {
+    ++counters.refused;
+    block.until = now + kRefusedRetry;
+    if (auto parent = cgroups.read({key.path.parent(), key.file, key.item})) {
+      block.parent = std::move(*parent);
     }
   }
   state.block = std::move(block);
-  state.last = outcome;
 }
 
 void ResourceExecutor::Impl::finish(Batch& batch) {

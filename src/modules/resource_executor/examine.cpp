@@ -132,7 +132,7 @@ bool ResourceExecutor::Impl::blocked(KeyState& state,
                       std::chrono::ceil<std::chrono::milliseconds>(block.until - now).count());
       return true;
     case Failure::kRefused: {
-      const auto parent = cgroups.read({key.path.parent(), key.file});
+      const auto parent = cgroups.read({key.path.parent(), key.file, key.item});
       const bool same_parent = parent ? block.parent == *parent : !block.parent.has_value();
       if (now >= block.until || !same_parent) return false;
       outcome.kind = OutcomeKind::kRefused;
@@ -194,6 +194,7 @@ void ResourceExecutor::Impl::examine(const CgroupKey& key, const Desired& want, 
     state.original = *current;  // not touched yet: the owner may still change it
     state.row_ok = false;
   }
+  if (under_way(key, state, *current, outcome, batch.now)) return;
   const bool idle = weight_is_idle(key, *current);
   state.kernel = idle ? *current : state.kernel;
   if (idle && idle_stays(key.path, batch)) {  // the kernel takes no weight now
@@ -258,6 +259,7 @@ void ResourceExecutor::Impl::release(const CgroupKey& key, KeyState& state, Batc
     state.last = outcome;
     return;
   }
+  if (under_way(key, state, *current, outcome, batch.now)) return;
   const bool ours = *current == *state.written || weight_is_idle(key, *current);
   state.kernel = *current;
   if (*current == state.original || !ours) {

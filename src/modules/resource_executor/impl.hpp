@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "modules/resource_executor/key_state.hpp"
 #include "modules/resource_executor/plan.hpp"
 #include "modules/resource_executor/resource_executor.hpp"
+#include "modules/resource_executor/slow_writes.hpp"
 
 namespace koordlet {
 
@@ -50,6 +52,12 @@ struct ResourceExecutor::Impl {
   boost::asio::awaitable<bool> write_all(const std::vector<executor::Step>& steps, Batch& batch);
   void write_step(const executor::Step& step, Batch& batch);
   void write_failed(const executor::Step& step, const Error& error, Batch& batch);
+  void block(KeyState& state,
+             const CgroupKey& key,
+             CgroupValue value,
+             const Error& error,
+             executor::Failure why,
+             MonoTime now);
   bool held_back(const executor::Step& step, Batch& batch);
   void finish(Batch& batch);
 
@@ -72,6 +80,20 @@ struct ResourceExecutor::Impl {
                MonoTime now);
   void release(const CgroupKey& key, KeyState& state, Batch& batch);
 
+  // slow.cpp
+  bool hand_over(const CgroupKey& key,
+                 KeyState& state,
+                 const CgroupValue& value,
+                 Outcome& outcome,
+                 MonoTime now);
+  void pick_up(Batch& batch);
+  bool under_way(const CgroupKey& key,
+                 KeyState& state,
+                 const CgroupValue& current,
+                 Outcome& outcome,
+                 MonoTime now);
+  void call_back();
+
   // intents.cpp
   boost::asio::awaitable<void> commit_intents(const std::vector<executor::Step>& steps,
                                               bool second_pass,
@@ -91,6 +113,7 @@ struct ResourceExecutor::Impl {
   std::string boot_id;
 
   std::map<CgroupKey, KeyState> states;
+  std::optional<executor::SlowWrites> slow;
   Counters counters;
   std::vector<CgroupKey> erased;  ///< journal rows to erase with the next commit
   bool rows_behind = false;  ///< some written file has no good row: caught up with the next commit

@@ -84,6 +84,20 @@ Failure classify_failure(CgroupVersion version, CgroupFile file, Errc code) {
   return Failure::kTransient;
 }
 
+OutcomeKind outcome_of(Failure why) {
+  switch (why) {
+    case Failure::kGone:
+      return OutcomeKind::kGone;
+    case Failure::kTransient:
+      return OutcomeKind::kPending;
+    case Failure::kUnsupported:
+      return OutcomeKind::kUnsupported;
+    case Failure::kRefused:
+      break;
+  }
+  return OutcomeKind::kRefused;
+}
+
 bool note_foreign(KeyState& state,
                   CgroupVersion version,
                   const CgroupKey& key,

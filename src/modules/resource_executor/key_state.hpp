@@ -37,6 +37,7 @@ enum class Failure {
   kUnsupported,  ///< not again with this value
 };
 Failure classify_failure(CgroupVersion version, CgroupFile file, Errc code);
+OutcomeKind outcome_of(Failure why);
 
 /// Why a key is not written now, and until when.
 struct Block {
@@ -55,7 +56,9 @@ struct KeyState {
   CgroupValue original;
   kernel::Inode inode = 0;
   std::optional<CgroupValue> written;  ///< what koordlet put there last; empty: never touched
-  CgroupValue kernel;                  ///< read last
+  /// `written` as it was before a write that is still under way on the reclaim thread.
+  std::optional<CgroupValue> written_before;
+  CgroupValue kernel;  ///< read last
   std::string plugin, reason;
   MonoTime since;
   int order = 0;

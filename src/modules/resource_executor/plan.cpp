@@ -96,6 +96,7 @@ std::vector<bool> leading_shrinks(const std::vector<ChangeRef>& changes,
 struct Placed {
   Step step;
   bool by_order = false;  ///< v2 bandwidth: `order` decides before the depth
+  bool first = false;     ///< ahead of its pass: a burst that sinks, since no quota may be below it
   int depth = 0;
   int rank = 0;
 };
@@ -105,11 +106,13 @@ auto sort_key(const Placed& p, const ChangeRef& change) {
   const int second = p.by_order ? p.depth : change.order;
   // Bandwidth of v2 leads the pass; pass 2 runs from the leaves up.
   return std::make_tuple(p.step.pass,
+                         !p.first,
                          !p.by_order,
                          p.step.pass == 2 ? -first : first,
                          second,
                          std::string_view{change.key->path.str()},
-                         p.rank);
+                         p.rank,
+                         std::string_view{change.key->item});
 }
 
 }  // namespace
@@ -138,6 +141,8 @@ std::vector<Step> plan_steps(CgroupVersion version, const std::vector<ChangeRef>
     Placed p;
     p.step.change = i;
     p.by_order = bandwidth && version == CgroupVersion::kV2;
+    p.first = change.key->file == CgroupFile::kCpuBurst &&
+              std::get<Number>(*change.desired) < std::get<Number>(*change.current);
     p.depth = change.key->path.depth();
     p.rank = file_rank(change);
     switch (directions[i]) {

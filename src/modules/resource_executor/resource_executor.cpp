@@ -14,6 +14,10 @@ ResourceExecutor::ResourceExecutor(Config config,
 
 ResourceExecutor::~ResourceExecutor() = default;
 
+void ResourceExecutor::use_reclaim_thread(reactor::Worker& reclaim, kernel::Cgroups& cgroups) {
+  impl_->slow.emplace(reclaim, cgroups);
+}
+
 boost::asio::awaitable<Result<std::vector<ResourceExecutor::Held>>> ResourceExecutor::adopt() {
   return impl_->adopt();
 }

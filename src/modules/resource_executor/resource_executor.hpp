@@ -60,6 +60,11 @@ class ResourceExecutor {
                    std::string boot_id);
   ~ResourceExecutor();
 
+  /// Writes that may block in the kernel (a lower memory.high or memory.max) go to `reclaim`; until
+  /// they return their outcome is kPending with its age. `cgroups` is for that thread alone. Both
+  /// outlive the executor. Without it such writes run on the loop.
+  void use_reclaim_thread(reactor::Worker& reclaim, kernel::Cgroups& cgroups);
+
   /// Start: what earlier runs left in the journal, classified against the kernel. Ours stay held
   /// with their originals until the first apply(); third-party and dropped rows are erased. Returns
   /// the held files.

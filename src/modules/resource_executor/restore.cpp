@@ -123,6 +123,7 @@ std::vector<Outcome> restore_files(kernel::Cgroups& cgroups,
 }  // namespace executor
 
 std::vector<Outcome> ResourceExecutor::Impl::restore_all() {
+  if (!config.dry_run) call_back();
   std::vector<executor::Restoration> files;
   for (const auto& [key, state] : states) {
     if (!state.written) continue;

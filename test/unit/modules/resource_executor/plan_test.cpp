@@ -224,4 +224,29 @@ TEST_SUITE("executor/plan") {
       }
     }
   }
+
+  TEST_CASE("pitfall 97: a burst sinks before its quota, and rises after it, on both versions") {
+    const auto burst = [](std::int64_t from, std::int64_t to) {
+      return change("p", CgroupFile::kCpuBurst, number(from), number(to));
+    };
+    for (const auto version : {kV1, kV2}) {
+      const auto down =
+          plan(version, {quota("p", cpu_max(100'000), cpu_max(50'000)), burst(100'000, 50'000)});
+      REQUIRE(down.size() == 2);
+      CHECK(down[0] == "1 /p cpu.max.burst = 50000");
+      CHECK(down[1].ends_with("/p cpu.max = 50000 100000"));
+      CHECK(
+          plan(version, {burst(50'000, 100'000), quota("p", cpu_max(50'000), cpu_max(100'000))}) ==
+          Texts{"1 /p cpu.max = 100000 100000", "1 /p cpu.max.burst = 100000"});
+    }
+  }
+
+  TEST_CASE("settings of one file are planned each by itself") {
+    const Change read{{path_of("p"), CgroupFile::kIoMax, "8:16"}, IoMax{}, IoMax{IoMax::Rate{1}}};
+    Change write = read;
+    write.key.item = "8:32";
+    CHECK(plan(kV2, {write, read}) ==
+          Texts{"1 /p io.max 8:16 = rbps=1 wbps=max riops=max wiops=max",
+                "1 /p io.max 8:32 = rbps=1 wbps=max riops=max wiops=max"});
+  }
 }
