@@ -259,8 +259,10 @@ TEST_SUITE("cgroup_fs/tree") {
     tree.mkdir("a");
     tree.mkdir("b");
     CgroupFs fs{rooted(tree), kV2};
-    CHECK(fs.inode({path("a"), CgroupFile::kCpuMax}).value() != fs.inode({path("b"), CgroupFile::kCpuMax}).value());
-    CHECK(fs.inode({path("a"), CgroupFile::kCpuMax}).value() == fs.inode({path("a"), CgroupFile::kCpuMax}).value());
+    CHECK(fs.inode({path("a"), CgroupFile::kCpuMax}).value() !=
+          fs.inode({path("b"), CgroupFile::kCpuMax}).value());
+    CHECK(fs.inode({path("a"), CgroupFile::kCpuMax}).value() ==
+          fs.inode({path("a"), CgroupFile::kCpuMax}).value());
   }
 
   TEST_CASE("has and file") {
