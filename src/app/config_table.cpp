@@ -161,6 +161,31 @@ void add_pressure(std::vector<Setting>& out) {
              1,
              86'400,
              "the hold grows no further; not below min_hold_seconds");
+  out.push_back(boolean("qos.pressure.raise_by_psi",
+                        KOORDLET_PRESSURE(raise_by_psi),
+                        "CPU stalls of latency-sensitive pods, less their own throttling, may "
+                        "raise the level"));
+  out.push_back(boolean("qos.pressure.raise_by_interference",
+                        KOORDLET_PRESSURE(raise_by_interference),
+                        "interference that best effort causes may raise the level"));
+  add_number("psi_mid_percent",
+             KOORDLET_PRESSURE(psi_mid_percent),
+             1,
+             99,
+             "share of the time in which all tasks of a pod stall that raises to MID; below "
+             "psi_high_percent");
+  add_number("psi_high_percent", KOORDLET_PRESSURE(psi_high_percent), 2, 100, "the same for HIGH");
+  add_number("degree_mid",
+             KOORDLET_PRESSURE(degree_mid),
+             1,
+             99,
+             "interference by best effort, of 100, that raises to MID; below degree_high");
+  add_number("degree_high", KOORDLET_PRESSURE(degree_high), 2, 100, "the same for HIGH");
+  add_number("raise_min_be_percent",
+             KOORDLET_PRESSURE(raise_min_be_percent),
+             0,
+             100,
+             "of the node's CPU: while best effort uses less, it cannot be the cause");
   add_number("min_quota_us",
              KOORDLET_PRESSURE(min_quota_us),
              1000,

@@ -93,6 +93,7 @@ class Daemon {
   boost::asio::awaitable<void> load_baselines();
   void save_baselines();
   void log_interference();
+  std::vector<LsSignal> ls_signals() const;
   bool is_interfered() const;
 
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of

@@ -26,6 +26,21 @@ bool Daemon::is_interfered() const {
   return node && node->interfered;
 }
 
+/// What the pressure rule asks of the newest windows.
+std::vector<LsSignal> Daemon::ls_signals() const {
+  std::vector<LsSignal> out;
+  for (const auto& [uid, p] : interference_->pods()) {
+    LsSignal& s = out.emplace_back();
+    s.uid = uid;
+    s.at = p.window.at;
+    s.window = p.window.length;
+    if (p.window.cpu) s.cpu_full_percent = p.window.cpu->full_percent;
+    s.throttled = p.window.throttled;
+    s.be_degree = p.degree.be_degree;
+  }
+  return out;
+}
+
 /// What ended or began since the last window, one line each.
 void Daemon::log_interference() {
   const auto state = states_->state();

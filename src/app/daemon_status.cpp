@@ -75,6 +75,9 @@ void Daemon::add_qos(StatusView& v) const {
   q.use_permyriad = s.pressure.use_permyriad;
   q.factor_permille = s.pressure.factor_permille;
   q.below_exit = s.pressure.below_exit;
+  q.level_by_use = policy::to_string(s.pressure.by_use);
+  if (s.pressure.raise.level > s.pressure.by_use) q.raised_by = s.pressure.raise.reason;
+  for (const auto& [uid, until] : s.pressure.raise.ignored) q.not_caused_by_be.push_back(uid);
   if (s.pressure.root_cap.v > 0 && !paused_ && be_root_) {
     q.be_root_cap_milli = s.pressure.root_cap.v;
     q.cap_ls_used_milli = s.pressure.root_ls_used.v;

@@ -259,6 +259,7 @@ Snapshot Daemon::build_snapshot(bool may_relax) {
   s.state = states_->state();
   s.signals = signals_;
   s.pods = advisor_->pods();
+  s.ls_signals = ls_signals();
   be_root_ = read_be_root();
   s.be_root = be_root_;
   if (be_root_) advisor_->note_be_root(*be_root_);

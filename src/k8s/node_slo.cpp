@@ -90,6 +90,13 @@ std::optional<PressureStrategy> decode_pressure(const Fields& spec,
   out.relax_hold_samples = any(f, "relaxHoldSamples", old.relax_hold_samples);
   out.relax_step_permille = any(f, "relaxStepPermille", old.relax_step_permille);
   out.relax_guard = f.boolean("relaxGuard").or_last(old.relax_guard);
+  out.raise_by_psi = f.boolean("raiseByPsi").or_last(old.raise_by_psi);
+  out.raise_by_interference = f.boolean("raiseByInterference").or_last(old.raise_by_interference);
+  out.psi_mid_percent = any(f, "psiMidPercent", old.psi_mid_percent);
+  out.psi_high_percent = any(f, "psiHighPercent", old.psi_high_percent);
+  out.degree_mid = any(f, "degreeMid", old.degree_mid);
+  out.degree_high = any(f, "degreeHigh", old.degree_high);
+  out.raise_min_be_percent = any(f, "raiseMinBePercent", old.raise_min_be_percent);
   out.min_quota_us = any(f, "minQuotaUs", old.min_quota_us);
   out.default_request_milli = any(f, "defaultRequestMilli", old.default_request_milli);
   const auto factors = f.object("factorPermille");

@@ -33,6 +33,13 @@ struct PressureStrategy {
   std::optional<int> relax_hold_samples;
   std::optional<int> relax_step_permille;
   std::optional<bool> relax_guard;
+  std::optional<bool> raise_by_psi;
+  std::optional<bool> raise_by_interference;
+  std::optional<int> psi_mid_percent;
+  std::optional<int> psi_high_percent;
+  std::optional<int> degree_mid;
+  std::optional<int> degree_high;
+  std::optional<int> raise_min_be_percent;
   std::optional<int> min_quota_us;
   std::optional<int> default_request_milli;
   friend bool operator==(const PressureStrategy&, const PressureStrategy&) = default;

@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/cgroup.hpp"
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "model/ls_signal.hpp"
 #include "model/node.hpp"
 #include "model/node_state.hpp"
 #include "model/usage.hpp"
@@ -43,6 +45,7 @@ struct Snapshot {
   std::shared_ptr<const NodeState> state;  ///< never nullptr; may be empty inside
   std::optional<NodeSignals> signals;      ///< nullopt before the second sample
   std::map<std::string, PodUsage> pods;    ///< by uid
+  std::vector<LsSignal> ls_signals;        ///< of the latency-sensitive pods that have one
   std::optional<BeRoot> be_root;           ///< nullopt when the BE root does not exist (yet)
   CpuTopology topology;                    ///< empty = unknown
   bool may_relax = true;                   ///< false for event ticks: they only tighten

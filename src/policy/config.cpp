@@ -85,6 +85,8 @@ void merge_pressure(const PressureStrategy& slo,
     next.*f.value = good.pressure.*f.value;
   }
   if (slo.relax_guard) next.relax_guard = *slo.relax_guard;
+  if (slo.raise_by_psi) next.raise_by_psi = *slo.raise_by_psi;
+  if (slo.raise_by_interference) next.raise_by_interference = *slo.raise_by_interference;
   // Switching on or off contradicts nothing: it holds even when the numbers are refused.
   const bool enable = slo.enable.value_or(out.pressure.enable);
 

@@ -27,7 +27,15 @@ struct PressureConfig {
       true;  ///< relax, then escalate within 3 s: back to the last good factor, hold doubles
   int min_hold_seconds = 10;
   int max_hold_seconds = 600;
-  int min_quota_us = 1000;  ///< kernel minimum (sched-bwc)
+  // What latency-sensitive pods feel may raise the level (design section 4).
+  bool raise_by_psi = true;           ///< by the CPU stalls of their own cgroups
+  bool raise_by_interference = true;  ///< by the interference that best effort causes
+  int psi_mid_percent = 5;            ///< "full" stall that raises to MID
+  int psi_high_percent = 15;
+  int degree_mid = 30;  ///< interference by best effort, of 100, that raises to MID
+  int degree_high = 60;
+  int raise_min_be_percent = 5;  ///< of the node's CPU: below it best effort is not the cause
+  int min_quota_us = 1000;       ///< kernel minimum (sched-bwc)
   int default_request_milli =
       0;  ///< request assumed for a BE pod without any; 0: it shares the BE-root cap
   friend bool operator==(const PressureConfig&, const PressureConfig&) = default;

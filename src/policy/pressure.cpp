@@ -11,6 +11,8 @@ namespace {
 
 /// A step that an escalation follows this soon is held to be its cause.
 constexpr std::chrono::seconds kRelaxWatch{3};
+/// The pods' own signals come in windows of 10 s, the last of which ended up to 10 s ago.
+constexpr std::chrono::seconds kRaisedWatch{25};
 constexpr int kSettleSamples = 2;
 
 int factor_of(Level level, const PressureConfig& cfg) {
@@ -35,11 +37,13 @@ struct Sample {
   MilliCpu capacity;
   MilliCpu used;  ///< within 0..capacity
   MonoTime now;
+  Level asked = Level::kNone;  ///< by use and by what the latency-sensitive pods feel
+  bool raised = false;         ///< the latter asks for more
 };
 
-Level raw_level(const Sample& s, const PressureConfig& cfg) {
-  if (at_least_percent(s.used, cfg.high_percent, s.capacity)) return Level::kHigh;
-  if (at_least_percent(s.used, cfg.mid_percent, s.capacity)) return Level::kMid;
+Level level_by_use(MilliCpu used, MilliCpu capacity, const PressureConfig& cfg) {
+  if (at_least_percent(used, cfg.high_percent, capacity)) return Level::kHigh;
+  if (at_least_percent(used, cfg.mid_percent, capacity)) return Level::kMid;
   return Level::kNone;
 }
 
@@ -50,10 +54,10 @@ void set_level(Pressure::State& st, Level level, MonoTime now) {
 }
 
 bool escalate(Pressure::State& st, const Sample& s, const PressureConfig& cfg) {
-  const Level raw = raw_level(s, cfg);
-  if (raw <= st.level) return false;
-  set_level(st, raw, s.now);
-  if (cfg.hold_doubling && st.relaxed_at && s.now - *st.relaxed_at <= kRelaxWatch) {
+  if (s.asked <= st.level) return false;
+  set_level(st, s.asked, s.now);
+  const auto watch = s.raised ? kRaisedWatch : kRelaxWatch;
+  if (cfg.hold_doubling && st.relaxed_at && s.now - *st.relaxed_at <= watch) {
     st.factor_permille = std::min(st.factor_permille, st.last_good_factor);
     st.hold_seconds = st.hold_seconds == 0 ? cfg.min_hold_seconds
                                            : std::min(2 * st.hold_seconds, cfg.max_hold_seconds);
@@ -65,7 +69,8 @@ bool escalate(Pressure::State& st, const Sample& s, const PressureConfig& cfg) {
 
 void count_exit(Pressure::State& st, const Sample& s, const PressureConfig& cfg) {
   const int exit = enter_percent(st.level, cfg) - cfg.exit_margin_percent;
-  if (st.level == Level::kNone || at_least_percent(s.used, exit, s.capacity)) {
+  const bool still_asked = s.raised && s.asked >= st.level;
+  if (st.level == Level::kNone || still_asked || at_least_percent(s.used, exit, s.capacity)) {
     st.below_exit = 0;
     return;
   }
@@ -144,18 +149,6 @@ void evaluate(Pressure::State& st,
 
 }  // namespace
 
-std::string_view to_string(Level l) {
-  switch (l) {
-    case Level::kNone:
-      return "NONE";
-    case Level::kMid:
-      return "MID";
-    case Level::kHigh:
-      return "HIGH";
-  }
-  return "?";
-}
-
 Decision<Pressure::State> Pressure::decide(const Snapshot& snap,
                                            const EffectiveConfig& config,
                                            State state) {
@@ -168,7 +161,15 @@ Decision<Pressure::State> Pressure::decide(const Snapshot& snap,
     const bool is_new = !snap.may_relax || signals->seq != state.last_seq;
     if (is_new) {
       const MilliCpu used = std::clamp(signals->node_used, MilliCpu{}, *capacity);
-      evaluate(state, Sample{*signals, *capacity, used, snap.now}, pods, cfg, snap.may_relax);
+      state.by_use = level_by_use(used, *capacity, cfg);
+      state.raise = raise(snap, cfg, *signals, *capacity, state.by_use, std::move(state.raise));
+      const bool raised = state.raise.level > state.by_use;
+      const Level asked = raised ? state.raise.level : state.by_use;
+      evaluate(state,
+               Sample{*signals, *capacity, used, snap.now, asked, raised},
+               pods,
+               cfg,
+               snap.may_relax);
       if (snap.may_relax) state.last_seq = signals->seq;
     }
     update_root_cap(state, snap, config, pods, *signals, *capacity, is_new);

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "policy/plugin.hpp"
+#include "policy/pressure_raise.hpp"
 
 namespace koordlet::policy {
-
-enum class Level { kNone, kMid, kHigh };
-std::string_view to_string(Level l);  ///< "NONE", "MID", "HIGH"
 
 /// Engine B: pressure level from node use, pod quota = request x factor, BE-root cap for the pods
 /// without a request (reference 12.3 with the decisions of design section 4).
@@ -39,6 +37,8 @@ struct Pressure {
     int last_good_factor = 1000;         ///< the factor before that step
     int hold_seconds = 0;                ///< 0: no hold
     std::optional<MonoTime> hold_until;
+    Level by_use = Level::kNone;  ///< what the node's use says
+    RaiseState raise;             ///< what the latency-sensitive pods say
     // for people
     int use_permyriad = 0;              ///< node use, 1/100 %, raw (may exceed 100 %)
     std::vector<std::string> uncapped;  ///< uids of BE pods that share the BE-root cap

@@ -23,6 +23,9 @@ std::string level_text(const Pressure::State& st, const PressureConfig& cfg) {
   if (st.use_permyriad >= enter * 100) {
     return fmt::format("level {} ({} % >= {} %)", name, used, enter);
   }
+  if (st.raise.level >= st.level && st.raise.level > st.by_use) {
+    return fmt::format("level {} ({} %, raised by {})", name, used, st.raise.reason);
+  }
   return fmt::format(
       "level {} ({} %, left below {} %)", name, used, enter - cfg.exit_margin_percent);
 }

@@ -42,6 +42,10 @@ std::vector<std::string> next_level_changes(const StatusView& view) {
   }
   if (!p.enable) return {"nothing: the pressure levels are disabled (qos.pressure.enable)"};
   std::vector<std::string> out;
+  if (!qos.raised_by.empty()) {
+    out.push_back(fmt::format(
+        "raised above {} (what the node's use says) by {}", qos.level_by_use, qos.raised_by));
+  }
   if (qos.level == "HIGH") {
     out.push_back(relax("MID", p.high_percent, qos));
   } else if (qos.level == "MID") {

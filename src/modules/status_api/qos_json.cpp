@@ -107,6 +107,13 @@ json::object pressure_config(const policy::PressureConfig& p) {
           {"hold_doubling", p.hold_doubling},
           {"min_hold_seconds", p.min_hold_seconds},
           {"max_hold_seconds", p.max_hold_seconds},
+          {"raise_by_psi", p.raise_by_psi},
+          {"raise_by_interference", p.raise_by_interference},
+          {"psi_mid_percent", p.psi_mid_percent},
+          {"psi_high_percent", p.psi_high_percent},
+          {"degree_mid", p.degree_mid},
+          {"degree_high", p.degree_high},
+          {"raise_min_be_percent", p.raise_min_be_percent},
           {"min_quota_us", p.min_quota_us},
           {"default_request_milli", p.default_request_milli}};
 }
@@ -161,6 +168,9 @@ json::object qos_state(const StatusView& view) {
   body["level_age_ms"] = age_ms(view, qos.level_since);
   body["node_use_percent"] = use ? json::value(*use / 100.0) : json::value(nullptr);
   body["factor_permille"] = qos.factor_permille;
+  body["level_by_use"] = text_or_null(qos.level_by_use);
+  body["raised_by"] = text_or_null(qos.raised_by);
+  body["not_caused_by_be"] = text_array(qos.not_caused_by_be);
   body["below_exit_samples"] = qos.below_exit;
   body["hold_seconds"] = qos.hold_seconds;
   body["hold_left_ms"] = left;

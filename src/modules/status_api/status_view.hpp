@@ -67,6 +67,9 @@ struct StatusView {
     int use_permyriad = 0;
     int factor_permille = 1000;
     int below_exit = 0;
+    std::string level_by_use;  ///< what the node's use alone says
+    std::string raised_by;     ///< why the level is above that: pod, signal and value; "" it is not
+    std::vector<std::string> not_caused_by_be;  ///< uids of pods whose signal capping did not help
     std::optional<std::int64_t> be_root_cap_milli;
     /// What the BE-root cap was computed from: capacity x high % - LS use - system use.
     std::optional<std::int64_t> cap_ls_used_milli, cap_system_used_milli;

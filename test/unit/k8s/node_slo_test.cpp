@@ -137,10 +137,30 @@ TEST_SUITE("k8s/node_slo") {
         "{extensions: {Object: {qosPressure: {enable: true, midPercent: 60, highPercent: 85, "
         "exitMarginPercent: 4, factorPermille: {none: 1000, mid: 650, high: 250}, "
         "relaxHoldSamples: 3, "
-        "relaxStepPermille: 50, relaxGuard: false, minQuotaUs: 2000, defaultRequestMilli: 100}}}}");
+        "relaxStepPermille: 50, relaxGuard: false, raiseByPsi: false, raiseByInterference: true, "
+        "psiMidPercent: 6, psiHighPercent: 16, degreeMid: 31, degreeHigh: 61, raiseMinBePercent: "
+        "7, "
+        "minQuotaUs: 2000, defaultRequestMilli: 100}}}}");
     CHECK(r.faults.empty());
-    CHECK(r.slo.pressure ==
-          PressureStrategy{true, 60, 85, 4, 1000, 650, 250, 3, 50, false, 2000, 100});
+    CHECK(r.slo.pressure == PressureStrategy{true,
+                                             60,
+                                             85,
+                                             4,
+                                             1000,
+                                             650,
+                                             250,
+                                             3,
+                                             50,
+                                             false,
+                                             false,
+                                             true,
+                                             6,
+                                             16,
+                                             31,
+                                             61,
+                                             7,
+                                             2000,
+                                             100});
     CHECK(slo_of("{extensions: {qosPressure: {midPercent: 61}}}").slo.pressure->mid_percent == 61);
     const auto both = slo_of(
         "{extensions: {Object: {qosPressure: {midPercent: 62}}, qosPressure: {midPercent: 61, "

@@ -112,6 +112,9 @@ inline StatusView make_view(CgroupVersion version) {
   view.qos.use_permyriad = 8125;
   view.qos.factor_permille = 300;
   view.qos.below_exit = 1;
+  view.qos.level_by_use = "MID";
+  view.qos.raised_by = "pod prod/web: CPU stall 18.0 % of the time";
+  view.qos.not_caused_by_be = {"ls-2"};
   view.qos.uncapped = {"be-2"};
   view.qos.ticks = 42;
   view.qos.level_changes = 3;
