@@ -227,6 +227,13 @@ std::vector<Outcome> Daemon::restore_by_request() {
   paused_ = true;
   applied_.clear();
   auto outcomes = executor_->restore_all();
+  AuditEvent event;
+  event.at = clock_.now();
+  event.kind = AuditKind::kPolicy;
+  event.after = "paused";
+  event.reason = "restore was asked for over the socket";
+  audit_.add(std::move(event));
+  for (const auto& o : outcomes) note_outcome(o, true);
   log::warn(
       "restore",
       fmt::format("asked over the socket: {} cgroup files restored; koordlet only watches until it "

@@ -80,6 +80,7 @@ class Daemon {
   std::optional<BeRoot> read_be_root() const;
   void log_outcomes(const std::vector<Outcome>& outcomes);
   void log_level();
+  void note_outcome(const Outcome& outcome, bool news);
   void log_first_state();
   static void log_faults(const std::string& subject,
                          const std::vector<std::string>& faults,
@@ -147,6 +148,7 @@ class Daemon {
   std::optional<NodeSignals> signals_;        ///< newest, full or fast
   std::map<CgroupKey, CgroupValue> applied_;  ///< wishes of the last batch
   std::vector<Outcome> last_outcomes_;        ///< without kUnchanged
+  AuditLog audit_{2000};
   std::optional<BeRoot> be_root_;
   std::uint64_t missed_ticks_ = 0;
   std::string last_level_;

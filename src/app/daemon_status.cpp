@@ -93,6 +93,7 @@ void Daemon::add_qos(StatusView& v) const {
   q.level_changes = s.level_changes;
   q.effective = s.effective;
   v.desired = &qos_->desired();
+  v.audit = &audit_;
   const auto& evict = s.memory_evict;
   if (evict.phase != policy::EvictPhase::kIdle && evict.phase != policy::EvictPhase::kOff)
     v.eviction_hold = fmt::format("{}: {}", policy::to_string(evict.phase), evict.why);

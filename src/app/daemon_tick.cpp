@@ -155,6 +155,15 @@ void Daemon::log_evictions(const std::vector<EvictionOutcome>& outcomes) {
                                   o.detail.empty() ? "" : ": ",
                                   o.detail,
                                   o.wish.reason);
+    AuditEvent e;
+    e.at = o.at;
+    e.kind = AuditKind::kEviction;
+    e.pod = o.wish.uid;
+    e.after = to_string(o.result);
+    e.plugin = o.wish.plugin;
+    e.reason = o.wish.reason;
+    e.detail = o.detail;
+    audit_.add(std::move(e));
     if (o.result == EvictionResult::kAccepted) {
       log::info("evictor", text);
     } else {
@@ -180,10 +189,12 @@ void Daemon::log_outcomes(const std::vector<Outcome>& outcomes) {
   for (const auto& o : outcomes) {
     if (o.kind == OutcomeKind::kUnchanged) continue;
     if (o.kind == OutcomeKind::kWritten) ++written;
+    note_outcome(o, false);
     if (o.kind == OutcomeKind::kRefused) {
       // A refusal that lasts is one line, not one a tick.
       const auto known = refused_.find(o.key);
       if (known == refused_.end() || known->second != o.error) {
+        note_outcome(o, true);
         log::warn("executor", fmt::format("{}: {}", to_string(o.key), o.error));
       }
       refused.emplace(o.key, o.error);
@@ -194,6 +205,27 @@ void Daemon::log_outcomes(const std::vector<Outcome>& outcomes) {
   if (written > 0) log::debug("executor", fmt::format("{} cgroup files written", written));
   // The last batch that did something stays visible until the next one.
   if (!notable.empty()) last_outcomes_ = std::move(notable);
+}
+
+/// `news`: a refusal that was not there before.
+void Daemon::note_outcome(const Outcome& o, bool news) {
+  if (o.kind != OutcomeKind::kWritten && !(news && o.kind == OutcomeKind::kRefused)) return;
+  AuditEvent e;
+  e.at = clock_.now();
+  e.kind = o.kind == OutcomeKind::kRefused ? AuditKind::kRefused
+           : o.restored                    ? AuditKind::kRestored
+                                           : AuditKind::kWritten;
+  e.key = o.key;
+  e.before = o.before;
+  e.after = o.value;
+  e.detail = o.error;
+  if (const auto wish = qos_->desired().find(o.key); wish != qos_->desired().end() && !o.restored) {
+    e.plugin = wish->second.plugin;
+    e.reason = wish->second.reason;
+  } else {
+    e.reason = "no plugin wants it any more: the original value";
+  }
+  audit_.add(std::move(e));
 }
 
 /// Each refused input once, when it appears.
@@ -214,6 +246,20 @@ void Daemon::log_level() {
   const bool off = qos_->status().effective.off;
   const std::string level{off ? "off" : policy::to_string(p.level)};
   if (level == last_level_) return;
+  AuditEvent event;
+  event.at = clock_.now();
+  event.kind = off ? AuditKind::kPolicy : AuditKind::kLevel;
+  event.before = last_level_;
+  event.after = level;
+  event.plugin = policy::Pressure::kName;
+  event.reason = off ? "off by NodeSLO or configuration"
+                     : fmt::format("node use {}.{:02} %, factor {} permille{}{}",
+                                   p.use_permyriad / 100,
+                                   p.use_permyriad % 100,
+                                   p.factor_permille,
+                                   p.raise.reason.empty() ? "" : "; ",
+                                   p.raise.reason);
+  audit_.add(std::move(event));
   if (off) {
     log::info("pressure",
               "off by NodeSLO or configuration: everything gets its original value back");

@@ -157,6 +157,22 @@ std::string interference_text(const json::value& e) {
   return out;
 }
 
+TextTable decision_table(const json::value& e) {
+  TextTable table(
+      {{"ago", TextTable::Align::kRight}, {"what"}, {"where"}, {"from"}, {"to"}, {"who"}, {"why"}});
+  for (const auto& d : json_array(e, "decisions")) {
+    const auto cgroup = json_text(d, "cgroup", "");
+    table.row({age_text(json_integer(d, "age_ms")),
+               json_text(d, "kind"),
+               cgroup.empty() ? "" : fmt::format("{} {}", cgroup, json_text(d, "file")),
+               json_text(d, "before", ""),
+               json_text(d, "after", ""),
+               json_text(d, "plugin", ""),
+               json_text(d, "reason", "")});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string render_pods(const json::value& pods) {
@@ -217,6 +233,7 @@ std::string render_explain(const json::value& e) {
   out += section("wanted, not held", wanted_table(e));
   out += section("CPU limits from the pod upwards", path_table(e));
   out += section("last outcomes", outcome_table(e));
+  out += section("last decisions", decision_table(e));
   out += list("level changes", json_array(e, "level.changes_when"));
   out += list("notes", json_array(e, "notes"));
   return out;

@@ -56,8 +56,10 @@ std::string_view to_string(OutcomeKind k);  ///< "unchanged", "written", "gone",
 struct Outcome {
   CgroupKey key;
   OutcomeKind kind{};
-  std::string value;  ///< what was wanted, canonical
-  std::string error;  ///< empty unless kRefused, kUnsupported, kPending
+  std::string value;      ///< what was wanted, canonical
+  std::string error;      ///< empty unless kRefused, kUnsupported, kPending
+  std::string before{};   ///< what stood there, of a kWritten; canonical
+  bool restored = false;  ///< the original went back: nobody wants the file any more
 };
 
 }  // namespace koordlet

@@ -185,6 +185,7 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
   auto& item = batch.items[step.change];
   auto& state = *item.state;
   auto value = executor::step_value(step, change);
+  auto before = to_string(*change.current);
   if (executor::may_block(*change.key, *change.current, value) &&
       hand_over(*change.key, state, value, batch.outcomes[item.outcome], batch.now)) {
     item.ended = true;
@@ -210,6 +211,8 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
   state.block.reset();
   auto& outcome = batch.outcomes[item.outcome];
   outcome.kind = OutcomeKind::kWritten;
+  outcome.before = std::move(before);
+  outcome.restored = item.release;
   outcome.error = batch.journal_error;
   state.last = outcome;
   if (item.release) {

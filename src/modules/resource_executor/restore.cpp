@@ -73,6 +73,8 @@ void write_round(kernel::Cgroups& cgroups,
     if (done) {
       if (step.merged) continue;
       outcome.kind = OutcomeKind::kWritten;
+      outcome.before = to_string(*change.current);
+      outcome.restored = true;
       outcome.error.clear();
       open[step.change] = false;
       continue;

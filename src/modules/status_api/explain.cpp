@@ -5,6 +5,7 @@
 #include <boost/json/array.hpp>
 #include <fmt/format.h>
 
+#include "modules/status_api/audit_json.hpp"
 #include "modules/status_api/cpu_path.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
@@ -38,6 +39,7 @@ void add_caps(json::object& body, const StatusView& view, const HeldIndex& index
   for (const auto* held : index.at_or_below(pod.cgroup)) own.emplace_back(held_file(view, *held));
   json::array of_class;
   for (const auto& held : view.held) {
+    if (traits_of(held.key.file).home != FileHome::kCgroup) continue;
     if (held.key.path.is_ancestor_of(pod.cgroup)) of_class.emplace_back(held_file(view, held));
   }
   if (own.empty()) body["why_no_caps"] = text_array(why_no_caps(view, pod));
@@ -45,7 +47,9 @@ void add_caps(json::object& body, const StatusView& view, const HeldIndex& index
   body["class_caps"] = std::move(of_class);
 }
 
-bool concerns(const Pod& pod, const CgroupPath& path) {
+bool concerns(const Pod& pod, const CgroupKey& key) {
+  if (traits_of(key.file).home != FileHome::kCgroup) return false;
+  const auto& path = key.path;
   if (pod.cgroup.is_root()) return false;
   return path == pod.cgroup || pod.cgroup.is_ancestor_of(path) || path.is_ancestor_of(pod.cgroup);
 }
@@ -55,9 +59,10 @@ json::array wanted(const StatusView& view, const HeldIndex& index, const Pod& po
   json::array out;
   if (view.desired == nullptr) return out;
   for (const auto& [key, desired] : *view.desired) {
-    if (!concerns(pod, key.path) || index.find(key) != nullptr) continue;
+    if (!concerns(pod, key) || index.find(key) != nullptr) continue;
     out.emplace_back(json::object{{"cgroup", cgroup_text(key.path)},
                                   {"file", to_string(key.file)},
+                                  {"item", text_or_null(key.item)},
                                   {"value", to_string(desired.value)},
                                   {"plugin", text_value(desired.plugin, {})},
                                   {"reason", text_value(desired.reason, {})},
@@ -71,7 +76,7 @@ json::array wanted(const StatusView& view, const HeldIndex& index, const Pod& po
 json::array outcomes(const StatusView& view, const HeldIndex& index, const Pod& pod) {
   json::array out;
   for (const auto& o : view.outcomes) {
-    if (concerns(pod, o.key.path)) out.emplace_back(outcome(o));
+    if (concerns(pod, o.key)) out.emplace_back(outcome(o));
   }
   for (const auto* held : index.at_or_below(pod.cgroup)) {
     const auto same = [&](const Outcome& o) { return o.key == held->key; };
@@ -98,6 +103,7 @@ json::object level(const StatusView& view) {
 json::object held_file(const StatusView& view, const StatusView::HeldFile& held) {
   return {{"cgroup", cgroup_text(held.key.path)},
           {"file", to_string(held.key.file)},
+          {"item", text_or_null(held.key.item)},
           {"path", text_value(held.file, {})},
           {"raw", text_or_null(held.raw)},
           {"value", text_value(held.value, {})},
@@ -142,6 +148,7 @@ net::HttpResponse explain(const StatusView& view, std::string_view uid_or_name) 
   body["use_of_limit_permille"] = of_limit;
   body["interference"] = pod_interference(view, pod->uid);
   body["outcomes"] = outcomes(view, index, *pod);
+  body["decisions"] = decisions_about(view, *pod);
   body["notes"] = text_array(notes(view, index, *pod, path, bound));
   return json_response(200, std::move(body));
 }

@@ -48,6 +48,7 @@ json::object row_json(const StatusView& view, const Row& row) {
   const auto* held = row.held;
   return {{"cgroup", cgroup_text(row.key->path)},
           {"file", to_string(row.key->file)},
+          {"item", text_or_null(row.key->item)},
           {"desired", wish != nullptr ? json::value(to_string(wish->value)) : nullptr},
           {"kernel", held != nullptr ? text_or_null(held->raw) : nullptr},
           {"held", held != nullptr},

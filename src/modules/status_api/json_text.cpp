@@ -158,6 +158,7 @@ std::string cgroup_text(const CgroupPath& path) { return "/" + path.str(); }
 json::object outcome(const Outcome& outcome) {
   return {{"cgroup", cgroup_text(outcome.key.path)},
           {"file", to_string(outcome.key.file)},
+          {"item", text_or_null(outcome.key.item)},
           {"kind", to_string(outcome.kind)},
           {"value", text_value(outcome.value, {})},
           {"error", text_or_null(outcome.error)}};

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "modules/status_api/audit_json.hpp"
 #include "modules/status_api/explain.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/json_text.hpp"
@@ -51,6 +52,7 @@ constexpr Endpoint kEndpoints[] = {
      true},
     {"/api/v1/samples", "stored samples: ?match= ?window= ?end= ?continue=", true},
     {"/api/v1/executor", "held files, foreign writes, counters: ?limit= ?continue=", true},
+    {"/api/v1/audit", "what was done and why, newest first: ?pod= ?limit= ?continue=", true},
     {"/api/v1/config", "every key, its value and source"},
     {"/api/v1/capabilities", "what this machine offers"},
     {kRestore, "POST: put every file back (unix socket only)"},
@@ -110,6 +112,7 @@ HttpResponse answer(const StatusView& view, const HttpRequest& request) {
   if (path == "/api/v1/qos") return qos(view, request.query);
   if (path == "/api/v1/interference") return interference(view);
   if (path == "/api/v1/executor") return executor(view, request.query);
+  if (path == "/api/v1/audit") return audit(view, request.query);
   if (path == "/api/v1/config") return config(view);
   if (path == "/api/v1/capabilities") return capabilities(view);
   if (const auto uid = behind(path, kPods); !uid.empty()) return pod_detail(view, uid);

@@ -12,6 +12,7 @@
 #include "base/cgroup.hpp"
 #include "base/clock.hpp"
 #include "kernel/cpu_info.hpp"
+#include "model/audit.hpp"
 #include "model/interference.hpp"
 #include "model/node_state.hpp"
 #include "model/proposal.hpp"
@@ -179,6 +180,7 @@ struct StatusView {
   Qos qos;
   std::vector<HeldFile> held;
   const DesiredTable* desired = nullptr;  ///< borrowed; nullptr: no table yet
+  const AuditLog* audit = nullptr;        ///< borrowed
   std::vector<Outcome> outcomes;          ///< last batch, without kUnchanged
   std::optional<BeRoot> be_root;          ///< as read for the last snapshot
   CpuTopology topology;                   ///< empty: unknown

@@ -18,6 +18,7 @@ struct Filled {
     fill_state();
     fill_daemon();
     fill_control_plane();
+    fill_audit();
     fill_policy();
     fill_usage();
     fill_interference();
@@ -84,6 +85,24 @@ struct Filled {
     view.counters = {{"metric_cache_samples", 5000}};
     view.help = {{"cgroup_open_files", "Control files kept open."}};
   }
+  void fill_audit() {
+    AuditEvent e;
+    e.at = kNow - std::chrono::seconds{3};
+    e.kind = AuditKind::kWritten;
+    e.key = CgroupKey{CgroupPath::parse("kubepods/besteffort").value(), CgroupFile::kIoMax, "8:16"};
+    e.before = "rbps=max wbps=max riops=max wiops=max";
+    e.after = "rbps=1048576 wbps=max riops=max wiops=max";
+    e.plugin = "blkio";
+    e.reason = "NodeSLO beClass.blkioQOS";
+    e.detail = "journal: no space";
+    log.add(e);
+    e.kind = AuditKind::kEviction;
+    e.key.reset();
+    e.pod = "be-1";
+    log.add(e);
+    view.audit = &log;
+  }
+  AuditLog log{10};
   void fill_control_plane() {
     view.resources.resize(1);
     view.resources[0].name = "pods";
