@@ -76,7 +76,8 @@ StoredTime LmdbMetricStore::raw_from(StoredTime from) const {
   if (minutes_.empty() || from > minutes_.seals().back().end + kMinute) return from;
   auto raw = roller_.rolled_until();
   if (!seals_.empty()) raw = std::min(raw, seals_.seals().front().begin);
-  if (from >= raw) return from;
+  // Nothing is older than the samples: they answer alone.
+  if (from >= raw || minutes_.seals().front().begin >= minute_of(raw)) return from;
   // A minute is taken from one side only.
   const auto minute = minute_of(raw);
   return raw == minute ? raw : minute + kMinute;

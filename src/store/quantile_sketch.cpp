@@ -11,8 +11,6 @@ namespace {
 
 constexpr double kGamma = (1 + QuantileSketch::kAccuracy) / (1 - QuantileSketch::kAccuracy);
 const double kLogGamma = std::log(kGamma);
-// ceil(ln(2^63) / ln(gamma)) + 1: a stored number beyond is damage.
-constexpr std::int32_t kHighestBin = 2300;
 
 }  // namespace
 
@@ -45,17 +43,6 @@ void QuantileSketch::add_bin(std::int32_t bin, std::uint64_t times) {
   const auto at = static_cast<std::size_t>(bin - first_);
   if (at >= counts_.size()) counts_.resize(at + 1, 0);
   counts_[at] += times;
-  if (counts_.size() > kMaxBins) collapse();
-}
-
-void QuantileSketch::collapse() {
-  const auto surplus = counts_.size() - kMaxBins;
-  const auto end = counts_.begin() + static_cast<std::ptrdiff_t>(surplus);
-  std::uint64_t lowest = 0;
-  for (auto it = counts_.begin(); it != end; ++it) lowest += *it;
-  counts_.erase(counts_.begin(), end);
-  counts_.front() += lowest;
-  first_ += static_cast<std::int32_t>(surplus);
 }
 
 void QuantileSketch::merge(const QuantileSketch& other) {
@@ -98,7 +85,7 @@ void QuantileSketch::append_to(std::string& out) const {
 
 bool QuantileSketch::merge_from(std::string_view& bytes) {
   std::uint64_t bins = 0;
-  if (!get_varint(bytes, bins) || bins > 2 * kHighestBin + 1) return false;
+  if (!get_varint(bytes, bins) || bins > kMaxBins) return false;
   std::int64_t bin = 0;
   for (std::uint64_t i = 0; i < bins; ++i) {
     std::uint64_t step = 0, times = 1;
@@ -115,7 +102,7 @@ bool QuantileSketch::merge_from(std::string_view& bytes) {
 
 bool QuantileSketch::skip(std::string_view& bytes) {
   std::uint64_t bins = 0, v = 0;
-  if (!get_varint(bytes, bins) || bins > 2 * kHighestBin + 1) return false;
+  if (!get_varint(bytes, bins) || bins > kMaxBins) return false;
   for (std::uint64_t i = 0; i < bins; ++i) {
     if (!get_varint(bytes, v)) return false;
     if ((v & 1) != 0 && !get_varint(bytes, v)) return false;

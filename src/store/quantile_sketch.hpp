@@ -12,12 +12,14 @@ namespace koordlet::store {
 /// in it. Sketches merge by adding their bins: a merged one says what one of all values would.
 ///
 /// a = 0.0099, so that the arithmetic of doubles stays inside 1 %. Negative values have bins of
-/// their own, mirrored; 0 is counted apart. At most kMaxBins bins; beyond, the lowest collapse into
-/// one, the upper quantiles keep their bound. 64-bit values of one sign have 2206 bins.
+/// their own, mirrored; 0 is counted apart. All 64-bit values have kMaxBins bins, 35 kB: none ever
+/// has to be given up.
 class QuantileSketch {
  public:
   static constexpr double kAccuracy = 0.0099;
-  static constexpr std::size_t kMaxBins = 2300;
+  /// The bin of 2^63: ceil(ln(2^63) / ln(gamma)) + 1.
+  static constexpr std::int32_t kHighestBin = 2207;
+  static constexpr std::size_t kMaxBins = 2 * kHighestBin + 1;
 
   void add(std::int64_t value, std::uint64_t times = 1);
   void merge(const QuantileSketch& other);
@@ -42,7 +44,6 @@ class QuantileSketch {
 
  private:
   void add_bin(std::int32_t bin, std::uint64_t times);
-  void collapse();
   std::int32_t first_ = 0;  // bin of counts_[0]
   std::vector<std::uint64_t> counts_;
   std::uint64_t count_ = 0;
