@@ -16,6 +16,9 @@ constexpr StoredTime kExpireEvery = std::chrono::minutes{1};  // while the map i
 std::optional<StoredTime> LmdbMetricStore::newest() const {
   auto out = rows_.newest();
   if (!seals_.empty()) out = std::max(out.value_or(StoredTime{0}), seals_.seals().back().end);
+  // A later sample of a rolled-up hour would be hidden behind its roll-up.
+  const auto rolled = roller_.rolled_until();
+  if (!minutes_.empty()) out = std::max(out.value_or(StoredTime{0}), rolled - StoredTime{1});
   return out;
 }
 
@@ -194,11 +197,13 @@ Result<std::size_t> LmdbMetricStore::expire_data(StoredTime now, bool unrolled_t
 
 Result<std::size_t> LmdbMetricStore::drop_after(StoredTime t) {
   if (auto r = abandon_jobs(); !r) return r.error();
+  if (const auto r = drop_sealed_rows(); !r) return r;
   const auto rows = rows_.drop_after(t);
   if (!rows) return rows;
   const auto sealed = seals_.drop_after(t);
   if (!sealed) return sealed;
-  const auto minutes = minutes_.drop_after(t);
+  // The hour of `t` goes on: its roll-up would hold what was dropped and hide what comes.
+  const auto minutes = minutes_.drop_after(t - t % Roller::kSpan - StoredTime{1});
   if (!minutes) return minutes;
   const auto dropped = *rows + *sealed;
   if (dropped + *minutes == 0) return dropped;

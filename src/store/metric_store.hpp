@@ -132,13 +132,16 @@ class MetricStore {
   virtual Result<bool> maintain(StoredTime now) = 0;
   /// Drops what is past its time and series without data; returns the rows of samples dropped.
   virtual Result<std::size_t> expire(StoredTime now) = 0;
-  /// Drops batches after `t`, a seal as a whole: left by a run whose wall clock was ahead.
+  /// Drops batches after `t`, left by a run whose wall clock was ahead: a seal as a whole, and the
+  /// roll-up of the hour of `t` (its samples answer if they are still kept).
   virtual Result<std::size_t> drop_after(StoredTime t) = 0;
-  virtual std::optional<StoredTime> newest() const = 0;  ///< time of the newest batch
-  virtual std::uint64_t dropped_rows() const = 0;        ///< lost to a full map since open; of
-                                                         ///< roll-ups: minutes
-  virtual std::uint64_t damaged_rows() const = 0;        ///< skipped since open
-  virtual std::uint64_t refused_samples() const = 0;     ///< names too long, since open
+  /// Time of the newest batch, or the end of the last rolled-up hour when that is later: batches go
+  /// behind it.
+  virtual std::optional<StoredTime> newest() const = 0;
+  virtual std::uint64_t dropped_rows() const = 0;     ///< lost to a full map since open; of
+                                                      ///< roll-ups: minutes
+  virtual std::uint64_t damaged_rows() const = 0;     ///< skipped since open
+  virtual std::uint64_t refused_samples() const = 0;  ///< names too long, since open
 };
 
 }  // namespace koordlet::store
