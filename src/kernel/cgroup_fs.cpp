@@ -14,6 +14,7 @@
 #include "kernel/cgroup_names.hpp"
 #include "kernel/file_cache.hpp"
 #include "kernel/item_lines.hpp"
+#include "kernel/item_writes.hpp"
 
 namespace koordlet::kernel {
 namespace {
@@ -28,6 +29,7 @@ std::uint32_t slot_of(CgroupFile file, std::size_t part = 0) {
   return static_cast<std::uint32_t>(file) * 4 + static_cast<std::uint32_t>(part);
 }
 constexpr std::uint32_t kPeriodSlot = 1;
+constexpr Inode kMachineInode = 1;
 
 using Rates = std::array<IoMax::Rate, kThrottleFiles.size()>;
 Rates rates_of(const IoMax& io) {
@@ -177,8 +179,14 @@ Result<void> CgroupFs::Impl::write_text(const CgroupKey& key,
                                         std::uint32_t slot,
                                         const std::string& path,
                                         const std::string& text) {
-  auto done = cache.write(
-      key.path, slot, [&] { return path; }, text);
+  // Items go by their own way, a line at a time and seldom; single settings through the cache.
+  const auto write = [&] {
+    return key.item.empty() ? cache.write(
+                                  key.path, slot, [&] { return path; }, text)
+                            : write_item(path, key, text);
+  };
+  auto done = write();
+  if (!done && done.error().code == Errc::kBusy && cache.shed()) done = write();
   if (done) return done;
   auto error = missing(done.error(), key);
   // v1 says EACCES for CPUs that the parent does not have: the value is wrong, not the rights.
@@ -276,6 +284,8 @@ Result<Inode> CgroupFs::inode(const CgroupKey& key) {
   const auto home = setting_home(impl_->roots, impl_->version, key);
   struct stat st {};
   if (::stat(home.c_str(), &st) != 0) return errno_error(errno, home, "stat");
+  // proc numbers its files anew whenever it looks them up again; they live as long as the kernel.
+  if (traits_of(key.file).home == FileHome::kMachine) return kMachineInode;
   return static_cast<Inode>(st.st_ino);
 }
 

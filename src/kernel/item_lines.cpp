@@ -42,6 +42,43 @@ Result<CgroupValue> decode_or(const CgroupKey& key, std::string_view text, Cgrou
   return value;
 }
 
+/// "95.00" as "95": the kernel prints percents with two digits and takes them without.
+std::string_view plain_decimal(std::string_view number) {
+  const auto point = number.find('.');
+  if (point == std::string_view::npos) return number;
+  while (number.ends_with('0')) number.remove_suffix(1);
+  if (number.ends_with('.')) number.remove_suffix(1);
+  return number;
+}
+
+/// The kernel prints every parameter, also those that it chose itself and those that a write left
+/// out; only what somebody asked for is kept, so that a wish equals what is read back. Dropped:
+/// all behind enable=0 and ctrl=auto; model=linear, the only model there is; min and max of the
+/// QoS line, which koordlet never writes and which the kernel keeps when a write leaves them out.
+Line canonical_cost(CgroupFile file, std::string_view words) {
+  std::string out;
+  bool closed = false;
+  while (const auto word = closed ? std::nullopt : next_field(words)) {
+    const auto equals = word->find('=');
+    const auto name = word->substr(0, equals);
+    if (name == "model" || (file == CgroupFile::kIoCostQos && (name == "min" || name == "max"))) {
+      continue;
+    }
+    out += fmt::format("{}{}", out.empty() ? "" : " ", name);
+    if (equals != std::string_view::npos) {
+      out += fmt::format("={}", plain_decimal(word->substr(equals + 1)));
+    }
+    closed = *word == "enable=0" || *word == "ctrl=auto";
+  }
+  return Line{out};
+}
+
+Result<CgroupValue> decode_cost(const CgroupKey& key, std::string_view text, const char* absent) {
+  auto value = decode_or(key, text, Line{absent});
+  if (!value) return value;
+  return CgroupValue{canonical_cost(key.file, std::get<Line>(*value).v)};
+}
+
 /// "    L3:0=fff;1=fff": masks are hexadecimal, bandwidth is decimal.
 Result<CgroupValue> decode_schemata(const CgroupKey& key, std::string_view text) {
   const auto name = schemata_name(key.file);
@@ -108,9 +145,9 @@ Result<CgroupValue> decode_item(const CgroupKey& key, std::string_view text) {
     case CgroupFile::kIoWeight:
       return decode_weight(key, text);
     case CgroupFile::kIoCostQos:
-      return decode_or(key, text, Line{"enable=0"});
+      return decode_cost(key, text, "enable=0");
     case CgroupFile::kIoCostModel:
-      return decode_or(key, text, Line{"ctrl=auto"});
+      return decode_cost(key, text, "ctrl=auto");
     case CgroupFile::kSchedFeature:
       return decode_feature(key, text);
     default:

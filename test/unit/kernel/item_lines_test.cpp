@@ -37,7 +37,28 @@ TEST_SUITE("item lines") {
     CHECK(shown(CgroupFile::kIoCostQos, "8:16", "") == "enable=0");
     CHECK(shown(CgroupFile::kIoCostModel, "8:16", "8:0 ctrl=user\n") == "ctrl=auto");
     CHECK(shown(CgroupFile::kIoCostQos, "8:16", "8:16 enable=1 ctrl=user rpct=95.00\n") ==
-          "enable=1 ctrl=user rpct=95.00");
+          "enable=1 ctrl=user rpct=95");
+  }
+
+  TEST_CASE("io.cost as the kernel prints it equals what was asked for") {
+    CHECK(shown(CgroupFile::kIoCostQos,
+                "8:16",
+                "8:16 enable=1 ctrl=user rpct=95.00 rlat=3000 wpct=95.50 wlat=3000 min=50.00 "
+                "max=150.00\n") == "enable=1 ctrl=user rpct=95 rlat=3000 wpct=95.5 wlat=3000");
+    CHECK(shown(CgroupFile::kIoCostQos,
+                "8:16",
+                "8:16 enable=1 ctrl=auto rpct=0.00 rlat=25000 min=1.00 max=10000.00\n") ==
+          "enable=1 ctrl=auto");
+    CHECK(shown(CgroupFile::kIoCostQos, "8:16", "8:16 enable=0 ctrl=user rpct=95.00\n") ==
+          "enable=0");
+    CHECK(shown(CgroupFile::kIoCostModel,
+                "8:16",
+                "8:16 ctrl=auto model=linear rbps=174019176 rseqiops=41708\n") == "ctrl=auto");
+    CHECK(shown(CgroupFile::kIoCostModel,
+                "8:16",
+                "8:16 ctrl=user model=linear rbps=1 rseqiops=2 rrandiops=3 wbps=4 wseqiops=5 "
+                "wrandiops=6\n") ==
+          "ctrl=user rbps=1 rseqiops=2 rrandiops=3 wbps=4 wseqiops=5 wrandiops=6");
   }
 
   TEST_CASE("pitfall 104: schemata of odd cache ids, with leading blanks") {
