@@ -41,7 +41,11 @@ void Refusals::add(std::string_view field, std::string_view problem) {
     ++dropped_;
     return;
   }
-  lines_.push_back(fmt::format("{}: {}: {}", subject_, cut(std::string{field}, 200), problem));
+  auto line = fmt::format("{}: {}: {}", subject_, cut(std::string{field}, 200), problem);
+  // Several decoders may look at one field.
+  if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) {
+    lines_.push_back(std::move(line));
+  }
 }
 
 std::vector<std::string> Refusals::take() {

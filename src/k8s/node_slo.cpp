@@ -9,6 +9,7 @@
 #include "k8s/fields.hpp"
 #include "k8s/manifest.hpp"
 #include "k8s/metadata.hpp"
+#include "k8s/slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
@@ -217,6 +218,19 @@ std::vector<HostApplication> decode_host_applications(const Fields& spec,
   return out;
 }
 
+void decode_levers(const Fields& spec, const NodeSlo& old, NodeSlo& out) {
+  const auto strategy = spec.object("resourceQOSStrategy");
+  if (strategy.refused) {
+    out.resctrl = old.resctrl;
+    out.cpu_qos = old.cpu_qos;
+    out.blkio = old.blkio;
+  } else if (strategy.value) {
+    out.resctrl = decode_resctrl(*strategy.value, old.resctrl);
+    out.cpu_qos = decode_cpu_qos(*strategy.value, old.cpu_qos);
+    out.blkio = decode_blkio(*strategy.value, old.blkio);
+  }
+}
+
 }  // namespace
 
 Result<NodeSloResult> decode_node_slo(const json::value& object, const NodeSlo* last) {
@@ -234,6 +248,8 @@ Result<NodeSloResult> decode_node_slo(const json::value& object, const NodeSlo* 
   } else if (spec.value) {
     out.slo.threshold = decode_threshold(*spec.value, old.threshold);
     out.slo.pressure = decode_pressure(*spec.value, old.pressure);
+    out.slo.system = decode_system(*spec.value, old.system);
+    decode_levers(*spec.value, old, out.slo);
     out.slo.host_applications = decode_host_applications(*spec.value, old.host_applications);
   }
   out.faults = refusals.take();

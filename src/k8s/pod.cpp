@@ -10,12 +10,14 @@
 #include "k8s/metadata.hpp"
 #include "k8s/names.hpp"
 #include "k8s/pod_parts.hpp"
+#include "k8s/slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
 
 constexpr std::string_view kQosLabel = "koordinator.sh/qosClass";
 constexpr std::string_view kResourceStatus = "scheduling.koordinator.sh/resource-status";
+constexpr std::string_view kBlkIo = "koordinator.sh/blkioQOS";
 constexpr const char* kConfigMirror = "kubernetes.io/config.mirror";
 constexpr const char* kConfigHash = "kubernetes.io/config.hash";
 
@@ -77,6 +79,15 @@ CpuSet decode_allocated_cpus(const Pod& pod, Refusals& refusals) {
   if (cpus) return *cpus;
   fields.refuse("cpuset", cpus.error().context);
   return {};
+}
+
+std::vector<IoBlock> decode_blkio_annotation(const Pod& pod, Refusals& refusals) {
+  const auto annotation = pod.annotations.find(std::string{kBlkIo});
+  if (annotation == pod.annotations.end()) return {};
+  const auto object = parse_annotation(kBlkIo, annotation->second, refusals);
+  if (!object) return {};
+  const Fields fields{*object, fmt::format("metadata.annotations[{}]", kBlkIo), refusals};
+  return decode_io_blocks(fields, {});
 }
 
 void decode_status(const Fields& root, const Fields* spec, Pod& pod) {
@@ -175,6 +186,7 @@ Result<PodResult> decode_pod(const json::value& object) {
   }
   decode_status(root, spec.value ? &*spec.value : nullptr, pod);
   pod.allocated_cpus = decode_allocated_cpus(pod, refusals);
+  pod.io_blocks = decode_blkio_annotation(pod, refusals);
   out.faults = refusals.take();
   return out;
 }

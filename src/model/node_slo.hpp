@@ -4,6 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "model/slo_blkio.hpp"
+#include "model/slo_cpu.hpp"
+#include "model/slo_resctrl.hpp"
+#include "model/slo_system.hpp"
+
 namespace koordlet {
 
 enum class SuppressPolicy { kCpuset, kCfsQuota, kPodQuota };
@@ -62,6 +67,10 @@ struct NodeSlo {
   std::optional<ThresholdStrategy> threshold;  ///< absent section = nullopt
   std::optional<PressureStrategy> pressure;
   std::vector<HostApplication> host_applications;
+  ResctrlStrategy resctrl;
+  CpuQosStrategy cpu_qos;
+  BlkIoStrategy blkio;
+  SystemStrategy system;
   friend bool operator==(const NodeSlo&, const NodeSlo&) = default;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/cgroup.hpp"
 #include "base/units.hpp"
+#include "model/slo_blkio.hpp"
 
 namespace koordlet {
 
@@ -72,6 +73,7 @@ struct Pod {
   std::optional<PodOwner> owner;      ///< the controller among metadata.ownerReferences
   CpuSet allocated_cpus;  ///< annotation scheduling.koordinator.sh/resource-status, "cpuset"; empty
                           ///< = none
+  std::vector<IoBlock> io_blocks;  ///< annotation koordinator.sh/blkioQOS
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 

@@ -12,6 +12,8 @@
 #include "model/ls_signal.hpp"
 #include "model/node.hpp"
 #include "model/node_state.hpp"
+#include "model/resctrl.hpp"
+#include "model/storage.hpp"
 #include "model/usage.hpp"
 
 namespace koordlet {
@@ -49,6 +51,10 @@ struct Snapshot {
   std::optional<BeRoot> be_root;           ///< nullopt when the BE root does not exist (yet)
   CpuTopology topology;                    ///< empty = unknown
   bool may_relax = true;                   ///< false for event ticks: they only tighten
+
+  /// Read only while a plugin needs them; nullptr: not read, or none here.
+  std::shared_ptr<const StorageTable> storage;
+  std::shared_ptr<const ResctrlState> resctrl;
 };
 
 }  // namespace koordlet

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "policy/config_fields.hpp"
+#include "policy/config_merge.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -139,6 +140,7 @@ EffectiveConfig resolve(const QosConfig& toml,
     }
   }
   check_memory_marks(out);
+  resolve_levers(toml, slo, good, out);
   if (out.suppress.policy == SuppressPolicy::kPodQuota) {
     out.suppress.enable = false;
     if (pressure == nullptr || !pressure->enable) out.pressure.enable = true;

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "model/node_slo.hpp"
+#include "policy/config_levers.hpp"
 
 namespace koordlet::policy {
 
@@ -51,14 +52,6 @@ struct SuppressConfig {
   friend bool operator==(const SuppressConfig&, const SuppressConfig&) = default;
 };
 
-/// Priority of BE (design section 4, "Priority").
-struct IdentityConfig {
-  bool enable = true;
-  int be_shares = 20;  ///< v1 cpu.shares of the BE root
-  int be_weight = 2;   ///< v2 cpu.weight of the BE root
-  friend bool operator==(const IdentityConfig&, const IdentityConfig&) = default;
-};
-
 /// Eviction of BE pods by the node's memory (TOML [qos.memory_evict]; NodeSLO
 /// resourceUsedThresholdWithBE; reference sections 3 and 5). Percent of MemTotal.
 struct MemoryEvictConfig {
@@ -86,6 +79,9 @@ struct QosConfig {
   SuppressConfig suppress;
   IdentityConfig identity;
   MemoryEvictConfig memory_evict;
+  ResctrlConfig resctrl;
+  BlkIoToml blkio;
+  SystemToml system;
   /// Where the annotation koordinator.sh/qos-hands-off: "true" is obeyed.
   std::vector<std::string> hands_off_namespaces;
 };
@@ -98,6 +94,10 @@ struct EffectiveConfig {
   SuppressConfig suppress;
   IdentityConfig identity;
   MemoryEvictConfig memory_evict;
+  /// The next three hold by their own NodeSLO sections also while `off`.
+  ResctrlConfig resctrl;
+  BlkIoConfig blkio;
+  SystemStrategy system;
   std::vector<std::string> hands_off_namespaces;
   int node_stale_seconds = 3;
   std::vector<std::string>

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "policy/config_merge.hpp"
+
 namespace koordlet::policy {
 
 const PressureField& pressure_field(int PressureConfig::*value) {
@@ -79,6 +81,7 @@ std::vector<std::string> validate(const QosConfig& config) {
   range("qos.identity.be_shares", config.identity.be_shares, 2, 262'144);
   range("qos.identity.be_weight", config.identity.be_weight, 1, 10'000);
   validate_memory_evict(config.memory_evict, faults);
+  validate_levers(config, faults);
   for (const auto& ns : config.hands_off_namespaces) {
     if (!ns.empty() && ns.size() <= 63) continue;
     faults.push_back(
