@@ -10,6 +10,7 @@ set(KOORDLET_LIBRARIES
   "k8s|src/k8s|base model kernel reactor net store"
   "runtime|src/runtime|base model kernel reactor net"
   "policy|src/policy|base model"
+  "sim|src/sim|base model kernel policy"
   "states_informer|src/modules/states_informer|base model kernel reactor net store k8s policy"
   "metric_advisor|src/modules/metric_advisor|base model kernel reactor net store runtime policy"
   "metric_cache|src/modules/metric_cache|base model kernel reactor net store policy"
@@ -18,7 +19,7 @@ set(KOORDLET_LIBRARIES
   "node_reporter|src/modules/node_reporter|base model kernel reactor net store k8s policy"
   "evictor|src/modules/evictor|base model kernel reactor net store k8s policy"
   "status_api|src/modules/status_api|base model kernel reactor net store policy"
-  "app|src/app|base model kernel reactor net store k8s runtime policy states_informer metric_advisor metric_cache resource_executor qos_manager node_reporter evictor status_api"
+  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager node_reporter evictor status_api"
 )
 
 # External libraries each floor may use.
@@ -60,7 +61,7 @@ foreach(line IN LISTS KOORDLET_LIBRARIES)
     target_link_libraries(${target} PUBLIC koordlet_options ${deps} ${KOORDLET_EXTERNAL_${name}})
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     # Folders that never see Asio keep their compile free of it.
-    if(NOT name MATCHES "^(base|model|policy|kernel)$")
+    if(NOT name MATCHES "^(base|model|policy|kernel|sim)$")
       target_precompile_headers(${target} REUSE_FROM koordlet_pch)
     endif()
   else()

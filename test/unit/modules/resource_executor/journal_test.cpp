@@ -97,7 +97,7 @@ TEST_SUITE("executor/journal") {
     CHECK(row.next == "60000 100000");
     CHECK(row.plugin == "cpu_suppress");
     CHECK(row.boot_id == "boot-1");
-    CHECK(row.inode == rig.tree.inode(path_of("be/b")).value());
+    CHECK(row.inode == rig.tree.inode(key_of("be/b", CgroupFile::kCpuMax)).value());
     rig.apply({{a, wish(cpu_max(50'000))}, {b, wish(cpu_max(70'000))}});
     CHECK(state.row(b).previous == "60000 100000");
     CHECK(state.row(b).next == "70000 100000");
