@@ -43,7 +43,7 @@ struct VerbRow {
   std::string_view about;
 };
 
-constexpr std::array<VerbRow, 11> kVerbs{{
+constexpr std::array<VerbRow, 12> kVerbs{{
     {"run", Verb::kRun, 0, 0, "", false, true, true, "run the daemon (the default)"},
     {"check-config",
      Verb::kCheckConfig,
@@ -101,6 +101,15 @@ constexpr std::array<VerbRow, 11> kVerbs{{
      false,
      false,
      "score the peak predictors on a recorded series"},
+    {"simulate",
+     Verb::kSimulate,
+     1,
+     1,
+     "FILE",
+     true,
+     false,
+     false,
+     "run the rules over a modelled node, as a scenario tells"},
     {"version", Verb::kVersion, 0, 0, "", false, false, false, "print the version"},
     {"help", Verb::kHelp, 0, 1, "", false, false, false, "print this text"},
 }};
@@ -121,6 +130,7 @@ po::options_description all_options() {
   add("socket", po::value<std::string>());
   add("set", po::value<std::vector<std::string>>());
   for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
+  add("plot", po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());
   for (const auto& o : query_flags()) {
@@ -235,6 +245,10 @@ Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, 
     out.config_file = words.front();
   }
   if (row.verb == Verb::kQuery) out.query.metric = words.front();
+  if (row.verb == Verb::kSimulate) {
+    if (words.front().empty()) return usage("simulate: expected FILE");
+    out.scenario_file = words.front();
+  }
   if (row.verb == Verb::kExplain) {
     const auto& pod = words.front();
     const bool clean = std::all_of(pod.begin(), pod.end(), [](char c) {
@@ -278,6 +292,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& args) {
   }
   const auto overrides = take_overrides(*options, *row, out);
   if (!overrides) return overrides.error();
+  if (options->contains("plot")) {
+    if (out.verb != Verb::kSimulate) return usage(fmt::format("{} takes no --plot", name));
+    out.plot_file = (*options)["plot"].as<std::string>();
+    if (out.plot_file.empty()) return usage("--plot: expected FILE");
+  }
   const auto replay = take_replay(*options, *row, out);
   if (!replay) return replay.error();
   if (out.dry_run && out.verb != Verb::kRestore) {
@@ -318,6 +337,8 @@ std::string help_text() {
   out += "\noptions of predict:\n";
   for (const auto& o : kReplayOptions) line(fmt::format("--{} {}", o.name, o.value), o.about);
   line("--json", "one JSON object instead of a table");
+  out += "\noptions of simulate:\n";
+  line("--plot FILE", "draw the run as SVG");
   out += "\noptions of query:\n";
   for (const auto& o : query_flags()) line(fmt::format("--{} {}", o.name, o.value), o.about);
   out += "\nexit code: 0 ok, 1 failed, 2 usage\n";

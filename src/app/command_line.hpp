@@ -19,6 +19,7 @@ enum class Verb {
   kQuery,
   kRestore,
   kPredict,
+  kSimulate,
   kVersion,
   kHelp
 };
@@ -48,6 +49,8 @@ struct CommandLine {
   std::string replay_file;  ///< predict: not empty
   ReplayOptions replay;
   QueryOptions query;
+  std::string scenario_file;  ///< simulate: not empty
+  std::string plot_file;      ///< simulate: where the drawing goes; empty: none
   bool json = false;
   bool dry_run = false;
   Overrides overrides;  ///< --set, --socket and the flags of keys, in the order of precedence

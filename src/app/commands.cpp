@@ -10,6 +10,7 @@
 #include "app/predict_command.hpp"
 #include "app/query_command.hpp"
 #include "app/restore.hpp"
+#include "app/simulate_command.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -90,6 +91,9 @@ CommandOutput run_command(const CommandLine& command) {
           command.replay_file, command.replay, command.json, [](const std::string& line) {
             std::fputs(line.c_str(), stderr);
           });
+    case Verb::kSimulate:
+      return run_simulate(command,
+                          [](const std::string& line) { std::fputs(line.c_str(), stderr); });
     default:
       break;
   }

@@ -131,10 +131,16 @@ MetricCache::Config metric_cache_config(const Config& config) {
 ConfigReading load_config_text(const std::string& text,
                                const std::string& name,
                                const Overrides& overrides) {
+  return load_config_entries(read_toml(text, name), name, overrides);
+}
+
+ConfigReading load_config_entries(TomlReading entries,
+                                  const std::string& name,
+                                  const Overrides& overrides) {
   ConfigReading out;
   Origins origins;
   out.loaded.file = name;
-  apply_toml(read_toml(text, name), out, origins);
+  apply_toml(std::move(entries), out, origins);
   return finish(std::move(out), overrides, std::move(origins));
 }
 

@@ -2,39 +2,14 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
-#include "app/setting.hpp"
+#include "app/toml_document.hpp"
 #include "base/near_name.hpp"
 
 namespace koordlet::app {
 namespace {
 
 constexpr int kMaxSyntaxFaults = 20;
-
-int line_of(const toml::source_region& region) { return static_cast<int>(region.begin.line); }
-
-RawValue raw_value(const toml::node& node) {
-  RawValue out;
-  if (const auto* flag = node.as_boolean()) {
-    out.value = flag->get();
-    out.shown = flag->get() ? "true" : "false";
-  } else if (const auto* n = node.as_integer()) {
-    out.value = n->get();
-    out.shown = std::to_string(n->get());
-  } else if (const auto* text = node.as_string()) {
-    out.value = text->get();
-    out.shown = fmt::format("\"{}\"", printable(text->get()));
-  } else {
-    out.other = true;
-    if (const auto* real = node.as_floating_point()) {
-      out.shown = fmt::format("{}", real->get());
-    } else {
-      out.shown = node.is_table() ? "a table" : node.is_array() ? "an array" : "a date or time";
-    }
-  }
-  return out;
-}
 
 std::set<std::string> sections() {
   std::set<std::string> out;
@@ -151,15 +126,45 @@ std::string nth_line(std::string_view text, std::size_t line) {
 
 }  // namespace
 
-TomlReading read_toml(const std::string& text, const std::string& name) {
-  TomlReading out;
+int line_of(const toml::source_region& region) { return static_cast<int>(region.begin.line); }
+
+RawValue raw_value(const toml::node& node) {
+  RawValue out;
+  if (const auto* flag = node.as_boolean()) {
+    out.value = flag->get();
+    out.shown = flag->get() ? "true" : "false";
+  } else if (const auto* n = node.as_integer()) {
+    out.value = n->get();
+    out.shown = std::to_string(n->get());
+  } else if (const auto* text = node.as_string()) {
+    out.value = text->get();
+    out.shown = fmt::format("\"{}\"", printable(text->get()));
+  } else {
+    out.other = true;
+    if (const auto* real = node.as_floating_point()) {
+      out.shown = fmt::format("{}", real->get());
+    } else {
+      out.shown = node.is_table() ? "a table" : node.is_array() ? "an array" : "a date or time";
+    }
+  }
+  return out;
+}
+
+void read_settings(const toml::table& table,
+                   const std::string& prefix,
+                   const std::string& name,
+                   TomlReading& out) {
+  Walk{name, out}.table(table, prefix);
+}
+
+TomlDocument parse_toml(const std::string& text, const std::string& name) {
+  TomlDocument out;
   std::string rest = text;
   // The parser stops at its first fault. All faults are wanted at once: the bad line is taken out
   // and the rest is read again.
   for (int i = 0; i < kMaxSyntaxFaults; ++i) {
     try {
-      const toml::table table = toml::parse(rest, name);
-      Walk{name, out}.table(table, "");
+      out.root = toml::parse(rest, name);
       break;
     } catch (const toml::parse_error& e) {
       const auto line = e.source().begin.line;
@@ -171,6 +176,14 @@ TomlReading read_toml(const std::string& text, const std::string& name) {
       if (!blank_out(rest, line)) break;
     }
   }
+  return out;
+}
+
+TomlReading read_toml(const std::string& text, const std::string& name) {
+  TomlReading out;
+  auto document = parse_toml(text, name);
+  out.faults = std::move(document.faults);
+  read_settings(document.root, "", name, out);
   return out;
 }
 

@@ -2,8 +2,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -13,7 +11,7 @@
 #include "app/json_path.hpp"
 #include "app/query_command.hpp"
 #include "app/query_options.hpp"
-#include "kernel/fd.hpp"
+#include "app/whole_file.hpp"
 #include "model/metric_kind.hpp"
 #include "model/metric_selector.hpp"
 
@@ -48,42 +46,6 @@ std::string samples_target(const QueryOptions& options, const std::string& selec
   if (!selector.empty()) out += "&match=" + percent_encoded(selector);
   return out;
 }
-
-/// A file that appears under its name when it is whole.
-class WholeFile {
- public:
-  explicit WholeFile(std::string path) : path_{std::move(path)}, temporary_{path_ + ".XXXXXX"} {}
-  ~WholeFile() {
-    if (fd_) ::unlink(temporary_.c_str());
-  }
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
-
-  Result<void> open() {
-    fd_ = kernel::Fd{::mkostemp(temporary_.data(), O_CLOEXEC)};
-    if (!fd_) return errno_error(errno, path_, "create a temporary file beside it");
-    return {};
-  }
-  Result<void> write(std::string_view text) const {
-    while (!text.empty()) {
-      const auto n = ::write(fd_.get(), text.data(), text.size());
-      if (n < 0 && errno != EINTR) return errno_error(errno, path_, "write");
-      if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return {};
-  }
-  Result<void> keep() {
-    if (::fsync(fd_.get()) != 0) return errno_error(errno, path_, "fsync");
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
-      return errno_error(errno, path_, "rename");
-    fd_ = kernel::Fd{};
-    return {};
-  }
-
- private:
-  std::string path_, temporary_;
-  kernel::Fd fd_;
-};
 
 Result<void> write_stdout(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};

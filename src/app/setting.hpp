@@ -98,5 +98,9 @@ struct TomlReading {
   std::vector<ConfigFault> faults;
 };
 TomlReading read_toml(const std::string& text, const std::string& name);
+/// What load_config_text() makes of them.
+ConfigReading load_config_entries(TomlReading entries,
+                                  const std::string& name,
+                                  const Overrides& overrides);
 
 }  // namespace koordlet::app

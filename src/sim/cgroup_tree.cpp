@@ -74,6 +74,13 @@ void CgroupTree::offer(const CgroupKey& key, const CgroupValue& value) {
 void CgroupTree::withhold(const CgroupKey& key) { groups_.at(key.path).files.erase(key.file); }
 void CgroupTree::depopulate(const CgroupPath& path) { groups_.at(path).populated = false; }
 
+const CgroupValue* CgroupTree::peek(const CgroupKey& key) const {
+  const auto group = groups_.find(key.path);
+  if (group == groups_.end()) return nullptr;
+  const auto found = group->second.files.find(key.file);
+  return found == group->second.files.end() ? nullptr : &found->second;
+}
+
 Result<CgroupValue> CgroupTree::read(const CgroupKey& key) {
   const auto group = groups_.find(key.path);
   if (group == groups_.end()) return Error{Errc::kNotFound, file(key) + ": no such cgroup"};

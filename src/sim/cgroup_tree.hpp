@@ -40,6 +40,9 @@ class CgroupTree : public kernel::Cgroups {
   void withhold(const CgroupKey& key);
   /// No task in the cgroup: its cpuset may be emptied.
   void depopulate(const CgroupPath& path);
+  /// The stored value without a copy, of cpu.weight also while cpu.idle hides it; nullptr: no such
+  /// file. Until the next change of the tree.
+  const CgroupValue* peek(const CgroupKey& key) const;
 
   CgroupVersion version() const override { return version_; }
   Result<CgroupValue> read(const CgroupKey& key) override;

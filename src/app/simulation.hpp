@@ -1,0 +1,18 @@
+#pragma once
+
+#include <functional>
+
+#include "app/config.hpp"
+#include "sim/timeline.hpp"
+
+namespace koordlet::app {
+
+/// Runs the daemon's own QosManager and ResourceExecutor over a modelled node, on a virtual clock:
+/// the wiring of daemon_tick.cpp with everything around it replaced. Each step the pods use CPU
+/// under what stands in the modelled cgroup tree, then koordlet reads, decides and writes.
+/// `progress` hears the simulated time now and then; may be empty.
+sim::Timeline simulate(const sim::Scenario& scenario,
+                       const Config& config,
+                       const std::function<void(sim::milliseconds)>& progress = {});
+
+}  // namespace koordlet::app
