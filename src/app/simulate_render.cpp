@@ -150,6 +150,12 @@ std::string summary_text(const SimulationReport& r) {
   return table.text();
 }
 
+/// A braced json::value would be an array.
+template <class T>
+json::value known(bool is, T v) {
+  return is ? json::value(v) : json::value(nullptr);
+}
+
 json::object row_json(const Row& row) {
   json::object out{{"at_s", static_cast<double>(row.at.count()) / 1000},
                    {"ls_demand", row.use.ls_demand},
@@ -162,10 +168,10 @@ json::object row_json(const Row& row) {
                    {"ls_p99_ms", row.use.ls_p99_ms},
                    {"be_slowdown_percent", row.be_slowdown_percent},
                    {"be_pods", row.use.be_pods}};
-  out["be_cap"] = row.be_cap_after ? json::value{*row.be_cap_after} : json::value{};
-  out["level"] = row.watched ? json::value{policy::to_string(row.level)} : json::value{};
-  out["factor_permille"] = row.watched ? json::value{row.factor_permille} : json::value{};
-  out["below_exit"] = row.watched ? json::value{row.below_exit} : json::value{};
+  out["be_cap"] = known(row.be_cap_after.has_value(), row.be_cap_after.value_or(0));
+  out["level"] = known(row.watched, policy::to_string(row.level));
+  out["factor_permille"] = known(row.watched, row.factor_permille);
+  out["below_exit"] = known(row.watched, row.below_exit);
   return out;
 }
 
@@ -188,9 +194,8 @@ json::object summary_json(const SimulationReport& r) {
                    {"out_of_memory_s", static_cast<double>(s.out_of_memory.count()) / 1000},
                    {"writes", r.timeline.writes},
                    {"refused_writes", r.timeline.refused_writes}};
-  out["step_to_cap_s"] = s.step_to_cap
-                             ? json::value{static_cast<double>(s.step_to_cap->count()) / 1000}
-                             : json::value{};
+  const auto step = s.step_to_cap.value_or(milliseconds{0});
+  out["step_to_cap_s"] = known(s.step_to_cap.has_value(), static_cast<double>(step.count()) / 1000);
   return out;
 }
 

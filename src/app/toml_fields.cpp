@@ -32,9 +32,9 @@ const toml::node* TomlFields::node(std::string_view key) {
 
 void TomlFields::refuse(std::string_view key, std::string_view expectation) {
   const auto* n = table_.get(key);
-  const auto& source = n != nullptr ? n->source() : table_.source();
+  const int own = path_.empty() ? 0 : line_of(table_.source());  // the file as a whole has no line
   faults_.push_back({file_,
-                     line_of(source),
+                     n != nullptr ? line_of(n->source()) : own,
                      koordlet::app::printable(path_of(key)),
                      n != nullptr ? raw_value(*n).shown : "absent",
                      fmt::format("expected {}", expectation)});
