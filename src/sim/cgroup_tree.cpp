@@ -216,6 +216,7 @@ Result<CgroupValue> CgroupTree::accept(Group& group,
       if (!in_range(std::get<Number>(value).v, -1, 2)) return invalid();
       return value;
     default: {
+      if (traits_of(key.file).value != ValueKind::kBytes) return value;
       const auto& bound = std::get<MemoryBound>(value).bound();
       if (!bound) return value;
       if (bound->v < 0) return invalid();

@@ -114,11 +114,11 @@ TEST_SUITE("sim/cgroup_tree") {
   TEST_CASE("a group that is made again is another one") {
     CgroupTree tree{CgroupVersion::kV2};
     tree.make(kChild.path);
-    const auto first = tree.inode(kChild.path).value();
+    const auto first = tree.inode(kChild).value();
     tree.remove(kParent.path);
     CHECK_FALSE(tree.has(kChild));
     tree.make(kChild.path);
-    CHECK(tree.inode(kChild.path).value() != first);
+    CHECK(tree.inode(kChild).value() != first);
     CHECK(tree.children(kParent.path).value() == std::vector<std::string>{"pod"});
   }
 }
