@@ -100,7 +100,9 @@ std::string check_io_max(const IoMax& io) {
 std::string expected(CgroupVersion version, CgroupFile file, const CgroupValue& value) {
   if (!holds_type_of(file, value)) return fmt::format("a value of the kind of {}", to_string(file));
   if (const auto* c = std::get_if<CpuMax>(&value)) return check_cpu_max(*c);
-  if (const auto* s = std::get_if<CpuSet>(&value)) return s->empty() ? "at least one CPU" : "";
+  if (const auto* s = std::get_if<CpuSet>(&value)) {
+    return s->empty() && version == CgroupVersion::kV1 ? "at least one CPU" : "";
+  }
   if (const auto* m = std::get_if<MemoryBound>(&value)) {
     return m->bound() && m->bound()->v < 0 ? "0 bytes or more, or unlimited" : "";
   }
@@ -139,7 +141,10 @@ Result<microseconds> decode_period_v1(std::string_view text) {
 }
 
 std::string encode(CgroupVersion version, CgroupFile file, const CgroupValue& value) {
-  if (version == CgroupVersion::kV2) return to_string(value);
+  if (version == CgroupVersion::kV2) {
+    const auto text = to_string(value);
+    return text.empty() ? "\n" : text;  // an empty cpuset: a write of no byte would do nothing
+  }
   if (const auto* c = std::get_if<CpuMax>(&value)) {
     return c->quota.bound() ? fmt::format("{}", c->quota.bound()->count()) : "-1";
   }

@@ -20,8 +20,9 @@ Result<std::chrono::microseconds> decode_period_v1(std::string_view text);
 std::string encode(CgroupVersion version, CgroupFile file, const CgroupValue& value);
 
 /// kRange names key, value and what was expected: a value of the wrong kind, a number outside the
-/// kernel's range, an empty cpuset (the kernel refuses it for a populated cgroup; to lift a cpuset
-/// write the parent's).
+/// kernel's range, on v1 an empty cpuset (nothing could run there). On v2 an empty one means what
+/// the parent has; the kernel takes it for a cgroup without tasks only (to lift the cpuset of
+/// another one write the parent's).
 Result<void> check_range(CgroupVersion version, const CgroupKey& key, const CgroupValue& value);
 
 }  // namespace koordlet::kernel

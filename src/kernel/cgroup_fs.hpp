@@ -27,7 +27,7 @@ class Cgroups {
   /// do not remember it for others); kGone: removed during the call; kParse: damaged content.
   virtual Result<CgroupValue> read(const CgroupKey& key) = 0;
   /// Writes exactly the value. kRange before any write: outside the kernel's range, wrong kind, or
-  /// an empty cpuset. kInvalid (a cpuset outside its v1 parent included), kBusy, kDenied as the
+  /// an empty v1 cpuset. kInvalid (a cpuset outside its v1 parent included), kBusy, kDenied as the
   /// kernel says, with path, value and errno in the context; missing files as in read(). The kernel
   /// rounds memory bounds down to whole pages: give page multiples, or the value reads back lower.
   virtual Result<void> write(const CgroupKey& key, const CgroupValue& value) = 0;

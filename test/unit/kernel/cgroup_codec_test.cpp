@@ -155,9 +155,10 @@ TEST_SUITE("cgroup_codec/range") {
     CHECK_FALSE(allowed(kV1, CgroupFile::kCpuBvt, Number{3}));
   }
 
-  TEST_CASE("row 118: an empty cpuset is refused") {
+  TEST_CASE("row 118: an empty cpuset is refused on v1; on v2 it means what the parent has") {
     CHECK_FALSE(allowed(kV1, CgroupFile::kCpuset, CpuSet{}));
-    CHECK_FALSE(allowed(kV2, CgroupFile::kCpuset, CpuSet{}));
+    CHECK(allowed(kV2, CgroupFile::kCpuset, CpuSet{}));
+    CHECK(encode(CgroupVersion::kV2, CgroupFile::kCpuset, CpuSet{}) == "\n");
     CHECK(allowed(kV1, CgroupFile::kCpuset, CpuSet::range(4095, 4095)));
   }
 
