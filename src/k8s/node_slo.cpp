@@ -9,6 +9,7 @@
 #include "k8s/fields.hpp"
 #include "k8s/manifest.hpp"
 #include "k8s/metadata.hpp"
+#include "k8s/node_slo_parts.hpp"
 #include "k8s/slo_sections.hpp"
 
 namespace koordlet::k8s {
@@ -99,6 +100,7 @@ std::optional<PressureStrategy> decode_pressure(const Fields& spec,
   out.degree_high = any(f, "degreeHigh", old.degree_high);
   out.raise_min_be_percent = any(f, "raiseMinBePercent", old.raise_min_be_percent);
   out.min_quota_us = any(f, "minQuotaUs", old.min_quota_us);
+  out.burst_gate_percent = any(f, "burstGatePercent", old.burst_gate_percent);
   out.default_request_milli = any(f, "defaultRequestMilli", old.default_request_milli);
   const auto factors = f.object("factorPermille");
   if (factors.refused) {
@@ -250,6 +252,8 @@ Result<NodeSloResult> decode_node_slo(const json::value& object, const NodeSlo* 
     out.slo.pressure = decode_pressure(*spec.value, old.pressure);
     out.slo.system = decode_system(*spec.value, old.system);
     decode_levers(*spec.value, old, out.slo);
+    out.slo.burst = decode_burst(*spec.value, old.burst);
+    out.slo.memory_qos = decode_memory_qos(*spec.value, old.memory_qos);
     out.slo.host_applications = decode_host_applications(*spec.value, old.host_applications);
   }
   out.faults = refusals.take();

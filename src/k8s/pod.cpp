@@ -9,6 +9,7 @@
 #include "k8s/manifest.hpp"
 #include "k8s/metadata.hpp"
 #include "k8s/names.hpp"
+#include "k8s/node_slo_parts.hpp"
 #include "k8s/pod_parts.hpp"
 #include "k8s/slo_sections.hpp"
 
@@ -183,10 +184,13 @@ Result<PodResult> decode_pod(const json::value& object) {
     const auto priority = spec.value->integer("priority", kLow, kHigh);
     if (priority.value) pod.priority = static_cast<int>(*priority.value);
     pod.containers = decode_containers(*spec.value);
+    pod.overhead = decode_overhead(*spec.value);
   }
   decode_status(root, spec.value ? &*spec.value : nullptr, pod);
   pod.allocated_cpus = decode_allocated_cpus(pod, refusals);
   pod.io_blocks = decode_blkio_annotation(pod, refusals);
+  pod.burst = decode_burst_annotation(pod.annotations, refusals);
+  pod.memory_qos = decode_memory_annotation(pod.annotations, refusals);
   out.faults = refusals.take();
   return out;
 }

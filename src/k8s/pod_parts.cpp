@@ -127,6 +127,11 @@ RequestsAndLimits decode_resources(const Fields& owner) {
   return out;
 }
 
+Resources decode_overhead(const Fields& spec) {
+  const auto overhead = spec.object("overhead");
+  return overhead.value ? decode_amounts(*overhead.value) : Resources{};
+}
+
 std::vector<Container> decode_containers(const Fields& spec) {
   std::vector<Container> out;
   decode_list(spec, "containers", false, out);

@@ -23,6 +23,9 @@ struct RequestsAndLimits {
 };
 RequestsAndLimits decode_resources(const Fields& owner);
 
+/// spec.overhead.
+Resources decode_overhead(const Fields& spec);
+
 /// The rule of kubelet and API server: cpu and memory alone count, zero is as good as absent.
 /// Guaranteed: every container has both limits and requests equal to them. `pod_level`:
 /// spec.resources, which decides alone when it states either resource.

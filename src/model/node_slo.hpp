@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "model/slo_blkio.hpp"
+#include "model/slo_burst.hpp"
 #include "model/slo_cpu.hpp"
+#include "model/slo_memory.hpp"
 #include "model/slo_resctrl.hpp"
 #include "model/slo_system.hpp"
 
@@ -47,6 +49,7 @@ struct PressureStrategy {
   std::optional<int> raise_min_be_percent;
   std::optional<int> min_quota_us;
   std::optional<int> default_request_milli;
+  std::optional<int> burst_gate_percent{};
   friend bool operator==(const PressureStrategy&, const PressureStrategy&) = default;
 };
 
@@ -71,6 +74,8 @@ struct NodeSlo {
   CpuQosStrategy cpu_qos;
   BlkIoStrategy blkio;
   SystemStrategy system;
+  std::optional<CpuBurstStrategy> burst{};
+  MemoryQosClasses memory_qos{};
   friend bool operator==(const NodeSlo&, const NodeSlo&) = default;
 };
 

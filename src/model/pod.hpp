@@ -9,6 +9,8 @@
 #include "base/cgroup.hpp"
 #include "base/units.hpp"
 #include "model/slo_blkio.hpp"
+#include "model/slo_burst.hpp"
+#include "model/slo_memory.hpp"
 
 namespace koordlet {
 
@@ -74,6 +76,9 @@ struct Pod {
   CpuSet allocated_cpus;  ///< annotation scheduling.koordinator.sh/resource-status, "cpuset"; empty
                           ///< = none
   std::vector<IoBlock> io_blocks;  ///< annotation koordinator.sh/blkioQOS
+  Resources overhead{};            ///< spec.overhead: the pod's cgroup beyond its containers
+  std::optional<CpuBurstStrategy> burst{};   ///< annotation koordinator.sh/cpuBurst
+  std::optional<PodMemoryQos> memory_qos{};  ///< annotation koordinator.sh/memoryQOS
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 

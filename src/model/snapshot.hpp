@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,7 +37,8 @@ struct NodeSignals {
 struct BeRoot {
   CgroupPath path;
   CpuMax cpu_max;
-  CpuSet cpuset;  ///< v2: effective
+  CpuSet cpuset;                  ///< v2: effective
+  std::optional<Bytes> memory{};  ///< charged to it now, page cache included; nullopt: unknown
 };
 
 /// Built once a tick; every plugin sees the same one.
@@ -55,6 +57,13 @@ struct Snapshot {
   /// Read only while a plugin needs them; nullptr: not read, or none here.
   std::shared_ptr<const StorageTable> storage;
   std::shared_ptr<const ResctrlState> resctrl;
+  /// By "<runtime>://<id>"; borrowed for as long as the snapshot is used; nullptr: none.
+  const std::map<std::string, ContainerUsage>* containers = nullptr;
+  std::chrono::seconds usage_valid{150};  ///< older samples of pods and containers say nothing
+  bool has_cpu_burst = false;             ///< the kernel has the file (5.14)
+  bool has_memory_min = false;            ///< memory.min, .low, .high exist: v2, or a vendor's v1
+  bool has_memory_vendor = false;         ///< memory.wmark_*, memory.priority (vendor kernels)
+  bool has_page_cache_limit = false;      ///< memory.pagecache_limit.* (vendor kernels, v2)
 };
 
 }  // namespace koordlet

@@ -4,6 +4,7 @@
 
 #include "policy/config_fields.hpp"
 #include "policy/config_merge.hpp"
+#include "policy/config_sections.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -141,6 +142,8 @@ EffectiveConfig resolve(const QosConfig& toml,
   }
   check_memory_marks(out);
   resolve_levers(toml, slo, good, out);
+  resolve_burst(toml, slo, good, out);
+  resolve_memory(toml, slo, out);
   if (out.suppress.policy == SuppressPolicy::kPodQuota) {
     out.suppress.enable = false;
     if (pressure == nullptr || !pressure->enable) out.pressure.enable = true;

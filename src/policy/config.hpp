@@ -7,7 +7,9 @@
 
 #include "base/units.hpp"
 #include "model/node_slo.hpp"
+#include "policy/config_burst.hpp"
 #include "policy/config_levers.hpp"
+#include "policy/config_memory.hpp"
 
 namespace koordlet::policy {
 
@@ -82,6 +84,9 @@ struct QosConfig {
   ResctrlConfig resctrl;
   BlkIoToml blkio;
   SystemToml system;
+  BurstConfig burst;
+  MemoryQosConfig memory_qos;
+  MemorySoftenConfig memory_soften;
   /// Where the annotation koordinator.sh/qos-hands-off: "true" is obeyed.
   std::vector<std::string> hands_off_namespaces;
 };
@@ -98,6 +103,9 @@ struct EffectiveConfig {
   ResctrlConfig resctrl;
   BlkIoConfig blkio;
   SystemStrategy system;
+  BurstConfig burst;
+  MemoryQosConfig memory_qos;
+  MemorySoftenConfig memory_soften;
   std::vector<std::string> hands_off_namespaces;
   int node_stale_seconds = 3;
   std::vector<std::string>

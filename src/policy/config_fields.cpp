@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "policy/config_merge.hpp"
+#include "policy/config_sections.hpp"
 
 namespace koordlet::policy {
 
@@ -82,6 +83,8 @@ std::vector<std::string> validate(const QosConfig& config) {
   range("qos.identity.be_weight", config.identity.be_weight, 1, 10'000);
   validate_memory_evict(config.memory_evict, faults);
   validate_levers(config, faults);
+  validate_burst(config.burst, faults);
+  validate_memory(config, faults);
   for (const auto& ns : config.hands_off_namespaces) {
     if (!ns.empty() && ns.size() <= 63) continue;
     faults.push_back(
