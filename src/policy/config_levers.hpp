@@ -36,6 +36,7 @@ struct BlkIoConfig {
   int pod_max_weight = 100;
   std::int64_t pod_min_bps = 1'048'576;
   std::int64_t pod_min_iops = 10;
+  bool any() const { return !be.empty() || !root.empty() || pod_annotations; }
   friend bool operator==(const BlkIoConfig&, const BlkIoConfig&) = default;
 };
 

@@ -107,6 +107,9 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   impl_->run<policy::Pressure>(snapshot, status.pressure, proposals);
   impl_->run<policy::Suppress>(snapshot, status.suppress, proposals);
   impl_->run<policy::Identity>(snapshot, impl_->identity, proposals);
+  impl_->run<policy::BlkIo>(snapshot, status.blkio, proposals);
+  impl_->run<policy::SysReconcile>(snapshot, status.system, proposals);
+  impl_->run<policy::Resctrl>(snapshot, status.resctrl, proposals);
   if (status.pressure.level != before) ++status.level_changes;
 
   const CgroupPath be_root = snapshot.be_root ? snapshot.be_root->path : CgroupPath{};

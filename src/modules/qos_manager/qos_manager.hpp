@@ -9,11 +9,14 @@
 #include "base/clock.hpp"
 #include "model/proposal.hpp"
 #include "model/snapshot.hpp"
+#include "policy/blkio.hpp"
 #include "policy/config.hpp"
 #include "policy/identity.hpp"
 #include "policy/memory_evict.hpp"
 #include "policy/pressure.hpp"
+#include "policy/resctrl.hpp"
 #include "policy/suppress.hpp"
+#include "policy/sys_reconcile.hpp"
 
 namespace koordlet {
 
@@ -29,6 +32,9 @@ class QosManager {
     policy::Pressure::State pressure;
     policy::Suppress::State suppress;
     policy::MemoryEvict::State memory_evict;
+    policy::BlkIo::State blkio;
+    policy::SysReconcile::State system;
+    policy::Resctrl::State resctrl;
     std::string stale;  ///< "" fresh; else which input is how old: caps hold, nothing relaxes
     std::uint64_t ticks = 0;
     std::uint64_t level_changes = 0;
