@@ -15,9 +15,9 @@ namespace koordlet::kernel {
 /// Identity of a cgroup directory: a removed and re-made cgroup of the same name has another inode.
 using Inode = std::uint64_t;
 
-/// The control files as typed values; the seam that the executor and tests share (FakeCgroups in
-/// test/support refuses what the kernel refuses). Implementations are used from one thread at a
-/// time.
+/// The control files as typed values; the seam that the executor, the simulator and tests share
+/// (FakeCgroups in test/support refuses what the kernel refuses). Implementations are used from one
+/// thread at a time.
 class Cgroups {
  public:
   virtual ~Cgroups() = default;
