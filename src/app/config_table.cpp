@@ -336,6 +336,7 @@ std::vector<Setting> make_settings() {
   add_qos(out);
   add_pressure(out);
   add_suppress_and_identity(out);
+  add_levers(out);
   add_eviction(out);
   add_executor_and_store(out);
   add_listeners_and_log(out);

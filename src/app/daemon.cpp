@@ -114,6 +114,7 @@ Result<void> Daemon::open() {
       std::make_unique<kernel::CgroupFs>(config_.host, version_, kReclaimDescriptors);
   reclaim_ = std::make_unique<reactor::Worker>("reclaim");
   executor_->use_reclaim_thread(*reclaim_, *reclaim_cgroups_);
+  open_levers();
   api_ = std::make_unique<StatusApi>(
       io_.get_executor(),
       config_.status,
@@ -150,6 +151,7 @@ asio::awaitable<Result<void>> Daemon::prepare() {
   }
   adopt_caps(*adopted);
   co_await load_baselines();
+  co_await load_levers();
   co_return Result<void>{};
 }
 
@@ -191,6 +193,7 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("collect", collect_loop());
   open_interference();
   tasks_.spawn("tick", tick_loop());
+  tasks_.spawn("levers", lever_loop());
   tasks_.spawn("tick timer", tick_timer());
   tasks_.spawn("fast timer", fast_timer());
   wake({.tick = true});
@@ -207,7 +210,10 @@ asio::awaitable<void> Daemon::stop() {
     log::error("koordlet",
                fmt::format("tasks did not stop in time: {}", fmt::join(tasks_.live_names(), ", ")));
   }
-  if (config_.qos.on_shutdown == OnShutdown::kRestore) restore_all("stop");
+  if (config_.qos.on_shutdown == OnShutdown::kRestore) {
+    restore_all("stop");
+    restore_levers();
+  }
   io_.stop();
 }
 
@@ -234,6 +240,7 @@ std::vector<Outcome> Daemon::restore_by_request() {
   event.reason = "restore was asked for over the socket";
   audit_.add(std::move(event));
   for (const auto& o : outcomes) note_outcome(o, true);
+  restore_levers();
   log::warn(
       "restore",
       fmt::format("asked over the socket: {} cgroup files restored; koordlet only watches until it "

@@ -20,7 +20,9 @@
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
+#include "modules/qos_manager/core_cookies.hpp"
 #include "modules/qos_manager/qos_manager.hpp"
+#include "modules/qos_manager/resctrl_groups.hpp"
 #include "modules/resource_executor/resource_executor.hpp"
 #include "modules/states_informer/states_informer.hpp"
 #include "modules/status_api/status_api.hpp"
@@ -97,6 +99,15 @@ class Daemon {
   std::vector<LsSignal> ls_signals() const;
   bool is_interfered() const;
 
+  // daemon_levers.cpp: what caches, disks and core scheduling need beside the control files
+  void open_levers();
+  boost::asio::awaitable<void> load_levers();
+  boost::asio::awaitable<void> lever_loop();
+  void restore_levers();
+  void add_levers(Snapshot& s);
+  void log_levers();
+  void add_levers(StatusView::Qos& q) const;
+
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
   boost::asio::awaitable<Result<TopologyInput>> gather_topology();
@@ -168,6 +179,11 @@ class Daemon {
   int collect_soon_ = 2;                             ///< passes that follow each other quickly
   std::map<CgroupKey, std::string> refused_;         ///< as logged
   std::set<std::string> state_faults_, slo_faults_;  ///< as logged
+  std::set<std::string> lever_faults_;               ///< as logged
+  std::shared_ptr<const StorageTable> storage_table_;
+  MonoTime storage_table_at_;
+  std::unique_ptr<ResctrlGroups> resctrl_;
+  std::unique_ptr<CoreCookies> cookies_;
   std::map<std::string, std::chrono::microseconds> stages_;
   std::vector<StatusView::Capability> capabilities_;
   bool stopping_ = false;

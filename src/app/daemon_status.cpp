@@ -92,6 +92,7 @@ void Daemon::add_qos(StatusView& v) const {
   q.ticks = s.ticks;
   q.level_changes = s.level_changes;
   q.effective = s.effective;
+  add_levers(q);
   v.desired = &qos_->desired();
   v.audit = &audit_;
   const auto& evict = s.memory_evict;

@@ -121,6 +121,7 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
   qos_->note_duration(stages_["decide"]);
   log_level();
   log_faults("nodeslo", qos_->status().effective.faults, slo_faults_);
+  log_levers();
   near_ = qos_->near_threshold(*signals_, capacity());
   co_await apply(!due.tick);
 }
@@ -311,6 +312,7 @@ Snapshot Daemon::build_snapshot(bool may_relax) {
   if (be_root_) advisor_->note_be_root(*be_root_);
   s.topology = topology_;
   s.may_relax = may_relax;
+  add_levers(s);
   return s;
 }
 

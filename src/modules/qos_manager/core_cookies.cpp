@@ -79,7 +79,10 @@ boost::asio::awaitable<void> CoreCookies::reconcile(std::vector<CgroupPath> pods
     const auto cookie = kernel::core_cookie(task);
     if (cookie && *cookie == cookie_) left.push_back(task);
   }
-  if (!left.empty()) static_cast<void>(kernel::clear_core_cookie(left));
+  if (!left.empty()) {
+    const auto cleared = kernel::clear_core_cookie(left);
+    if (!cleared) fault(cleared.error().context);
+  }
   given_ = std::move(seen.with);
 }
 

@@ -130,6 +130,18 @@ json::value suppress_policy(SuppressPolicy policy) {
   return nullptr;
 }
 
+json::array levers(const StatusView::Qos& qos) {
+  json::array out;
+  for (const auto& l : qos.levers) {
+    out.push_back(json::object{{"name", l.name},
+                               {"on", l.on},
+                               {"settings", l.settings},
+                               {"detail", text_or_null(l.detail)},
+                               {"faults", text_array(l.faults)}});
+  }
+  return out;
+}
+
 json::object suppress(const StatusView::Qos& qos) {
   const auto& s = qos.effective.suppress;
   return {{"enable", s.enable},
@@ -185,6 +197,7 @@ json::object qos_state(const StatusView& view) {
   body["priority"] = {{"enable", qos.effective.identity.enable},
                       {"be_shares", qos.effective.identity.be_shares},
                       {"be_weight", qos.effective.identity.be_weight}};
+  body["levers"] = levers(qos);
   body["nodeslo_faults"] = text_array(qos.effective.faults);
   return body;
 }

@@ -59,6 +59,14 @@ struct StatusView {
     std::string value;
     std::string source;  ///< "built-in", "toml", "command line", "nodeslo"
   };
+  /// One lever beside CPU quota, for people.
+  struct Lever {
+    std::string name;            ///< "blkio", "system", "resctrl", "core_sched"
+    bool on = false;             ///< NodeSLO or TOML asks for it
+    std::uint64_t settings = 0;  ///< what it wishes or holds now
+    std::string detail;          ///< what is special about it here; "" nothing
+    std::vector<std::string> faults;
+  };
   struct Qos {
     bool off = false;
     bool dry_run = false;
@@ -81,7 +89,8 @@ struct StatusView {
     std::string stale;                  ///< "" fresh, else which input is how old
     std::uint64_t ticks = 0, level_changes = 0;
     std::optional<MonoTime> hold_until;  ///< hold doubling: nothing relaxes before this time
-    policy::EffectiveConfig effective;   ///< thresholds and factors that hold now
+    std::vector<Lever> levers;
+    policy::EffectiveConfig effective;  ///< thresholds and factors that hold now
   };
   /// ResourceExecutor's counters since start.
   struct Executor {

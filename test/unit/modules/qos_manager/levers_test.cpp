@@ -31,6 +31,7 @@ struct Rig {
     world.sample(100, 0);
     auto snap = world.snap();
     snap.storage = storage;
+    snap.resctrl = resctrl;
     std::vector<std::string> out;
     for (const auto& o : run(io, executor.apply(manager.step(snap), clock.now()))) {
       if (o.kind == OutcomeKind::kUnchanged || o.key.file == CgroupFile::kCpuMax) continue;
@@ -43,6 +44,7 @@ struct Rig {
   ManualClock clock;
   World world{4000};
   std::shared_ptr<const StorageTable> storage;
+  std::shared_ptr<const ResctrlState> resctrl;
   kernel::CgroupFs fs;
   ResourceExecutor executor{{}, fs, nullptr, nullptr, clock, "boot-1"};
   QosManager manager{[] {
@@ -128,6 +130,34 @@ TEST_SUITE("qos_manager/levers") {
     rig.tick();
     CHECK(tree.read("proc/sys/vm/watermark_scale_factor") == "10");
     CHECK(tree.read("sys/kernel/debug/sched_features") == "A NO_B\n");
+  }
+
+  TEST_CASE("schemata of the BE group: only its own domains are written, and given back") {
+    const std::string group = "sys/fs/resctrl/BE/schemata";
+    const FakeTree tree{{"cg/kubepods/besteffort/cpu.weight", "1\n"},
+                        {"sys/fs/resctrl/info/L3/cbm_mask", "7ff\n"},
+                        {group, "    MB:0=100;8=100\n    L3:0=7ff;8=7ff\n"}};
+    Rig rig{tree, CgroupVersion::kV2};
+    ResctrlState machine;
+    machine.l3_ids = machine.mb_ids = {0, 8};
+    machine.cbm_mask = 0x7ff;
+    machine.groups = {"BE"};
+    rig.resctrl = std::make_shared<const ResctrlState>(machine);
+    rig.world.slo.emplace();
+    rig.world.slo->resctrl.be.enable = true;
+    rig.world.slo->resctrl.be.mba_percent = 35;
+    CHECK(rig.tick().size() == 4);
+    CHECK(tree.read(group) == "    MB:0=40;8=40\n    L3:0=f;8=f\n");
+    CHECK(rig.tick().empty());
+    rig.world.slo->resctrl.be.enable = false;
+    rig.tick();
+    CHECK(tree.read(group) == "    MB:0=100;8=100\n    L3:0=7ff;8=7ff\n");
+    // The group went away with its tasks: nothing to give back, no fault.
+    rig.world.slo->resctrl.be.enable = true;
+    rig.tick();
+    tree.remove("sys/fs/resctrl/BE");
+    rig.world.slo->resctrl.be.enable = false;
+    for (const auto& line : rig.tick()) CHECK(line.ends_with("gone"));
   }
 
   TEST_CASE("storage as the plugin needs it: disks below a volume, volume groups, pod mounts") {

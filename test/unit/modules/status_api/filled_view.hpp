@@ -129,6 +129,7 @@ struct Filled {
     desired[{path("kubepods/besteffort"), CgroupFile::kCpuset}] = wish;
     view.desired = &desired;
     view.qos.be_root_cap_milli = 2500;
+    view.qos.levers = {{"blkio", true, 3, "detail", {"BE root: device 'vdz': unknown"}}};
     view.qos.effective.faults = {"cpuSuppressThresholdPercent: 300: expected 0 to 100"};
     for (auto& h : view.held) h.raw = "max 100000";  // odd enough for a note
   }
