@@ -72,46 +72,4 @@ void add_control_plane(std::vector<Setting>& out) {
                         "publish the CPU topology as NodeResourceTopology"));
 }
 
-void add_eviction(std::vector<Setting>& out) {
-#define KOORDLET_EVICT(member) KOORDLET_AT(qos.policy.memory_evict.member)
-  out.push_back(boolean("qos.memory_evict.enable",
-                        KOORDLET_EVICT(enable),
-                        "kubernetes source: evict BE pods through the API while the node's memory "
-                        "is short; the NodeSLO may switch it on as well"));
-  out.push_back(number("qos.memory_evict.threshold_percent",
-                       KOORDLET_EVICT(threshold_percent),
-                       1,
-                       100,
-                       "node memory use that starts it, twice in a row"));
-  out.push_back(optional_number("qos.memory_evict.lower_percent",
-                                KOORDLET_EVICT(lower_percent),
-                                0,
-                                99,
-                                "use at which enough is free; \"none\": threshold - 2"));
-  out.push_back(choice<std::optional<bool>>(
-      "qos.memory_evict.include_kube_best_effort",
-      KOORDLET_EVICT(include_kube_best_effort),
-      {{"auto", std::nullopt}, {"yes", true}, {"no", false}},
-      "BestEffort pods of Kubernetes without the label too; auto: only without a NodeSLO"));
-  out.push_back(boolean("qos.memory_evict.require_rescue",
-                        KOORDLET_EVICT(require_rescue),
-                        "nobody is evicted when all of them together would not be enough"));
-  out.push_back(number("qos.memory_evict.node_max_evictions",
-                       KOORDLET_EVICT(node_max_evictions),
-                       1,
-                       1000,
-                       "most on this node in 10 minutes"));
-  out.push_back(number("qos.memory_evict.owner_max_evictions",
-                       KOORDLET_EVICT(owner_max_evictions),
-                       1,
-                       1000,
-                       "most of one owner in 10 minutes, then it is left alone"));
-  out.push_back(duration("qos.memory_evict.release_grace",
-                         KOORDLET_EVICT(release_grace_seconds),
-                         kSecond,
-                         10 * kMinute,
-                         "how long the memory of a leaving pod counts as good as free"));
-#undef KOORDLET_EVICT
-}
-
 }  // namespace koordlet::app

@@ -191,6 +191,10 @@ void ControlPlane::fill_evictions(StatusView& view) const {
   for (int i = 0; i < kEvictionResults; ++i) {
     const auto result = static_cast<EvictionResult>(i);
     view.eviction_counts[std::string{to_string(result)}] = s.count(result);
+    for (const auto& [plugin, counts] : s.by_plugin) {
+      view.eviction_plugin_counts[{plugin, std::string{to_string(result)}}] =
+          counts[static_cast<std::size_t>(i)];
+    }
   }
   for (auto at = s.history.rbegin(); at != s.history.rend(); ++at) {
     const auto& o = at->outcome;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -74,6 +75,7 @@ class Daemon {
   boost::asio::awaitable<void> apply(bool only_if_changed);
   void run_evictions(const Snapshot& snapshot);
   void log_evictions(const std::vector<EvictionOutcome>& outcomes);
+  void log_evict_phases();
   void wake(Due due);
   void on_state_change();
   void collect_within(std::chrono::seconds delay);
@@ -116,6 +118,7 @@ class Daemon {
   StatusView view() const;
   void add_inputs(StatusView& v) const;
   void add_qos(StatusView& v) const;
+  void add_evictions(StatusView& v) const;
   void add_executor(StatusView& v) const;
   void add_interference(StatusView& v) const;
   void add_figures(StatusView& v) const;
@@ -164,7 +167,7 @@ class Daemon {
   std::uint64_t missed_ticks_ = 0;
   std::string last_level_;
   bool state_logged_ = false;
-  policy::EvictPhase last_evict_phase_ = policy::EvictPhase::kOff;  ///< as logged
+  std::array<policy::EvictPhase, policy::kEvictPlugins> last_evict_phases_{};  ///< as logged
   /// One PSI trigger, as shown.
   struct PressureWatch {
     std::string trigger;

@@ -95,9 +95,40 @@ void Daemon::add_qos(StatusView& v) const {
   add_levers(q);
   v.desired = &qos_->desired();
   v.audit = &audit_;
-  const auto& evict = s.memory_evict;
-  if (evict.phase != policy::EvictPhase::kIdle && evict.phase != policy::EvictPhase::kOff)
-    v.eviction_hold = fmt::format("{}: {}", policy::to_string(evict.phase), evict.why);
+  add_evictions(v);
+}
+
+void Daemon::add_evictions(StatusView& v) const {
+  const auto& evict = qos_->status().evict;
+  for (const auto plugin : policy::kAllEvictPlugins) {
+    const auto& rule = evict.rule(plugin);
+    StatusView::EvictionRule out;
+    out.plugin = policy::to_string(plugin);
+    out.phase = policy::to_string(rule.phase);
+    out.why = rule.why;
+    out.use_permyriad = rule.use_permyriad;
+    out.candidates = rule.candidates;
+    for (const auto r : kAllEvictResources) {
+      if (rule.need[r] == 0) continue;
+      out.amounts.push_back(
+          {std::string{to_string(r)}, rule.need[r], rule.pending[r], rule.reachable[r]});
+    }
+    if (v.eviction_hold.empty() && !rule.why.empty()) {
+      v.eviction_hold = fmt::format("{}: {}: {}", out.plugin, out.phase, rule.why);
+    }
+    v.eviction_rules.push_back(std::move(out));
+  }
+  v.eviction_standing = [this](const Pod& pod) {
+    Snapshot snapshot;
+    snapshot.now = clock_.now();
+    snapshot.state = states_->state();
+    snapshot.pods = advisor_->pods();
+    std::vector<StatusView::EvictionStanding> out;
+    for (auto& s : qos_->standing(snapshot, pod)) {
+      out.push_back({std::string{policy::to_string(s.plugin)}, std::move(s.why_not)});
+    }
+    return out;
+  };
 }
 
 void Daemon::add_executor(StatusView& v) const {

@@ -139,12 +139,21 @@ void Daemon::run_evictions(const Snapshot& snapshot) {
   }
   log_evictions(input.outcomes);
   auto wanted = qos_->evict(snapshot, input);
-  const auto& state = qos_->status().memory_evict;
-  const bool news = state.phase != last_evict_phase_ && !state.why.empty();
-  if (news) log::info("memory_evict", fmt::format("{}: {}", to_string(state.phase), state.why));
-  last_evict_phase_ = state.phase;
+  log_evict_phases();
   if (wanted.want_fresh_pods) collect_within(kFreshCollect);
   control_->evict(std::move(wanted.wishes));
+}
+
+void Daemon::log_evict_phases() {
+  for (const auto plugin : policy::kAllEvictPlugins) {
+    const auto& rule = qos_->status().evict.rule(plugin);
+    auto& last = last_evict_phases_[static_cast<std::size_t>(plugin)];
+    if (rule.phase == last) continue;
+    last = rule.phase;
+    if (rule.why.empty()) continue;
+    log::info(std::string{to_string(plugin)},
+              fmt::format("{}: {}", to_string(rule.phase), rule.why));
+  }
 }
 
 void Daemon::log_evictions(const std::vector<EvictionOutcome>& outcomes) {

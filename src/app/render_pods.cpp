@@ -173,6 +173,16 @@ TextTable decision_table(const json::value& e) {
   return table;
 }
 
+TextTable standing_table(const json::value& e) {
+  TextTable table({{"rule"}, {"candidate"}, {"why not"}});
+  for (const auto& s : json_array(e, "eviction")) {
+    table.row({json_text(s, "plugin"),
+               json_bool(s, "candidate").value_or(false) ? "yes" : "no",
+               json_text(s, "why_not")});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string render_pods(const json::value& pods) {
@@ -232,6 +242,7 @@ std::string render_explain(const json::value& e) {
   out += section("held for its class", held_table(json_array(e, "class_caps")));
   out += section("wanted, not held", wanted_table(e));
   out += section("CPU limits from the pod upwards", path_table(e));
+  out += section("eviction", standing_table(e));
   out += section("last outcomes", outcome_table(e));
   out += section("last decisions", decision_table(e));
   out += list("level changes", json_array(e, "level.changes_when"));

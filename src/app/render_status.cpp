@@ -110,6 +110,20 @@ void add_counts(const json::value& s, Lines& out) {
                       count(s, "loop.missed_ticks")));
 }
 
+/// The rules that are on; whoever lacks nothing has no reason.
+TextTable eviction_table(const json::value& s) {
+  TextTable table({{"rule"}, {"phase"}, {"candidates", TextTable::Align::kRight}, {"why"}});
+  for (const auto& r : json_array(s, "eviction.rules")) {
+    const auto phase = json_text(r, "phase");
+    if (phase == "off") continue;
+    table.row({json_text(r, "plugin"),
+               phase,
+               fmt::format("{}", json_integer(r, "candidates").value_or(0)),
+               json_text(r, "why")});
+  }
+  return table;
+}
+
 TextTable input_table(const json::value& s) {
   TextTable table({{"input"}, {"age", TextTable::Align::kRight}, {"stale"}});
   for (const auto& i : json_array(s, "inputs")) {
@@ -158,6 +172,7 @@ std::string render_status(const json::value& s) {
   add_cpu(s, out);
   add_interference(s, out);
   add_counts(s, out);
+  out.table("eviction", eviction_table(s));
   out.table("inputs", input_table(s));
   out.table("sources", source_table(s));
   out.list("refused inputs", json_array(s, "faults"));

@@ -88,6 +88,8 @@ void decode_capacity(const Fields& status, Node& node) {
   node.memory_allocatable = memory_amount(list, "memory");
   node.batch_cpu_allocatable = milli_amount(list, "kubernetes.io/batch-cpu");
   node.batch_memory_allocatable = memory_amount(list, "kubernetes.io/batch-memory");
+  node.mid_cpu_allocatable = milli_amount(list, "kubernetes.io/mid-cpu");
+  node.mid_memory_allocatable = memory_amount(list, "kubernetes.io/mid-memory");
 }
 
 /// Of many keys only ours: a Node carries whatever else its cluster hangs on it.

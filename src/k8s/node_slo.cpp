@@ -9,6 +9,7 @@
 #include "k8s/fields.hpp"
 #include "k8s/manifest.hpp"
 #include "k8s/metadata.hpp"
+#include "k8s/node_slo_evict.hpp"
 #include "k8s/node_slo_parts.hpp"
 #include "k8s/slo_sections.hpp"
 
@@ -56,6 +57,7 @@ std::optional<ThresholdStrategy> decode_threshold(const Fields& spec,
       number(f, "memoryEvictThresholdPercent", 0, 100, old.memory_evict_threshold_percent);
   out.memory_evict_lower_percent =
       number(f, "memoryEvictLowerPercent", 0, 100, old.memory_evict_lower_percent);
+  out.evict = decode_evict_thresholds(f, old.evict);
   return out;
 }
 

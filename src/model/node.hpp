@@ -20,6 +20,8 @@ struct Node {
   std::optional<Bytes> memory_allocatable;
   std::optional<MilliCpu> batch_cpu_allocatable;
   std::optional<Bytes> batch_memory_allocatable;
+  std::optional<MilliCpu> mid_cpu_allocatable;
+  std::optional<Bytes> mid_memory_allocatable;
   MilliCpu cpu_reserved;  ///< max(capacity - allocatable, reservation annotation), never below 0
   Bytes memory_reserved;
   CpuSet reserved_cpus;  ///< node.koordinator.sh/reservation, reservedCPUs

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/node_slo_evict.hpp"
 #include "model/slo_blkio.hpp"
 #include "model/slo_burst.hpp"
 #include "model/slo_cpu.hpp"
@@ -24,6 +25,7 @@ struct ThresholdStrategy {
   std::optional<SuppressPolicy> cpu_suppress_policy;
   std::optional<int> memory_evict_threshold_percent;  ///< 0..100
   std::optional<int> memory_evict_lower_percent;      ///< 0..100
+  EvictThresholds evict;
   friend bool operator==(const ThresholdStrategy&, const ThresholdStrategy&) = default;
 };
 

@@ -5,6 +5,7 @@
 #include "policy/config_fields.hpp"
 #include "policy/config_merge.hpp"
 #include "policy/config_sections.hpp"
+#include "policy/evict_resolve.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -34,7 +35,6 @@ void merge_threshold(const ThresholdStrategy& slo,
   if (slo.enable) {
     out.off = !*slo.enable;
     out.suppress.enable = *slo.enable;
-    out.memory_evict.enable = *slo.enable;
   }
   take_percent(out.suppress.threshold_percent,
                slo.cpu_suppress_threshold_percent,
@@ -47,29 +47,7 @@ void merge_threshold(const ThresholdStrategy& slo,
                "cpuSuppressMinPercent",
                out.faults);
   if (slo.cpu_suppress_policy) out.suppress.policy = *slo.cpu_suppress_policy;
-  take_percent(out.memory_evict.threshold_percent,
-               slo.memory_evict_threshold_percent,
-               good.memory_evict.threshold_percent,
-               "memoryEvictThresholdPercent",
-               out.faults);
-  take_percent(out.memory_evict.lower_percent,
-               slo.memory_evict_lower_percent,
-               good.memory_evict.lower_percent,
-               "memoryEvictLowerPercent",
-               out.faults);
-}
-
-/// Each number may be good and the pair still senseless, also when one comes from TOML.
-void check_memory_marks(EffectiveConfig& out) {
-  MemoryEvictConfig& m = out.memory_evict;
-  if (!m.enable || m.lower() < m.threshold_percent) return;
-  m.enable = false;
-  out.faults.push_back(
-      fmt::format("{}.memoryEvictLowerPercent: {}: expected less than memoryEvictThresholdPercent "
-                  "({}); memory eviction is off",
-                  kThreshold,
-                  m.lower(),
-                  m.threshold_percent));
+  merge_evict(slo, good, out);
 }
 
 void merge_pressure(const PressureStrategy& slo,
@@ -119,11 +97,16 @@ EffectiveConfig resolve(const QosConfig& toml,
   if (!toml.pressure_profile) out.pressure.enable = false;
   out.suppress = toml.suppress;
   out.identity = toml.identity;
+  out.evict = toml.evict;
   out.memory_evict = toml.memory_evict;
+  out.cpu_evict = toml.cpu_evict;
+  out.be_cpu_evict = toml.be_cpu_evict;
+  out.cpu_allocatable_evict = toml.cpu_allocatable_evict;
+  out.memory_allocatable_evict = toml.memory_allocatable_evict;
   // With a NodeSLO the cluster speaks Koordinator, where only the label makes a pod BE for
   // eviction.
-  if (!out.memory_evict.include_kube_best_effort) {
-    out.memory_evict.include_kube_best_effort = slo == nullptr;
+  if (!out.evict.include_kube_best_effort) {
+    out.evict.include_kube_best_effort = slo == nullptr;
   }
   out.hands_off_namespaces = toml.hands_off_namespaces;
   out.node_stale_seconds = toml.node_stale_seconds;
@@ -140,7 +123,7 @@ EffectiveConfig resolve(const QosConfig& toml,
       merge_pressure(*pressure, good, out);
     }
   }
-  check_memory_marks(out);
+  check_evict(out);
   resolve_levers(toml, slo, good, out);
   resolve_burst(toml, slo, good, out);
   resolve_memory(toml, slo, out);

@@ -10,6 +10,7 @@
 #include "policy/config_burst.hpp"
 #include "policy/config_levers.hpp"
 #include "policy/config_memory.hpp"
+#include "policy/evict_config.hpp"
 
 namespace koordlet::policy {
 
@@ -54,23 +55,6 @@ struct SuppressConfig {
   friend bool operator==(const SuppressConfig&, const SuppressConfig&) = default;
 };
 
-/// Eviction of BE pods by the node's memory (TOML [qos.memory_evict]; NodeSLO
-/// resourceUsedThresholdWithBE; reference sections 3 and 5). Percent of MemTotal.
-struct MemoryEvictConfig {
-  bool enable = false;
-  int threshold_percent = 70;        ///< use at which eviction starts
-  std::optional<int> lower_percent;  ///< use at which it has done enough; not set: threshold - 2
-  /// Pods without the label that Kubernetes calls BestEffort are victims too. Not set: true without
-  /// a NodeSLO object, false with one.
-  std::optional<bool> include_kube_best_effort;
-  bool require_rescue = true;      ///< no eviction when all victims together do not help
-  int node_max_evictions = 10;     ///< in 10 minutes, on this node
-  int owner_max_evictions = 3;     ///< in 10 minutes, of one owner: then it is left alone
-  int release_grace_seconds = 30;  ///< that a leaving pod's memory is counted as good as free
-  int lower() const { return lower_percent.value_or(std::max(threshold_percent - 2, 0)); }
-  friend bool operator==(const MemoryEvictConfig&, const MemoryEvictConfig&) = default;
-};
-
 /// TOML [qos] as loaded, before NodeSLO.
 struct QosConfig {
   bool pressure_profile = true;       ///< profile = "pressure" | "koordinator"
@@ -80,6 +64,7 @@ struct QosConfig {
   PressureConfig pressure;
   SuppressConfig suppress;
   IdentityConfig identity;
+  EvictConfig evict;
   MemoryEvictConfig memory_evict;
   ResctrlConfig resctrl;
   BlkIoToml blkio;
@@ -87,6 +72,9 @@ struct QosConfig {
   BurstConfig burst;
   MemoryQosConfig memory_qos;
   MemorySoftenConfig memory_soften;
+  CpuEvictConfig cpu_evict;
+  BeCpuEvictConfig be_cpu_evict;
+  AllocatableEvictConfig cpu_allocatable_evict, memory_allocatable_evict;
   /// Where the annotation koordinator.sh/qos-hands-off: "true" is obeyed.
   std::vector<std::string> hands_off_namespaces;
 };
@@ -98,7 +86,11 @@ struct EffectiveConfig {
   PressureConfig pressure;
   SuppressConfig suppress;
   IdentityConfig identity;
+  EvictConfig evict;
   MemoryEvictConfig memory_evict;
+  CpuEvictConfig cpu_evict;
+  BeCpuEvictConfig be_cpu_evict;
+  AllocatableEvictConfig cpu_allocatable_evict, memory_allocatable_evict;
   /// The next three hold by their own NodeSLO sections also while `off`.
   ResctrlConfig resctrl;
   BlkIoConfig blkio;

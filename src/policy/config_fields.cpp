@@ -22,32 +22,6 @@ std::string range_fault(std::string_view path, long long value, int low, int hig
   return fmt::format("{}: {}: expected {} to {}", path, value, low, high);
 }
 
-namespace {
-
-void validate_memory_evict(const MemoryEvictConfig& m, std::vector<std::string>& faults) {
-  const auto range = [&faults](std::string_view key, int value, int low, int high) {
-    const bool good = value >= low && value <= high;
-    if (!good) {
-      faults.push_back(range_fault(fmt::format("qos.memory_evict.{}", key), value, low, high));
-    }
-    return good;
-  };
-  const bool threshold = range("threshold_percent", m.threshold_percent, 1, 100);
-  const bool lower = !m.lower_percent || range("lower_percent", *m.lower_percent, 0, 100);
-  if (threshold && lower && m.lower() >= m.threshold_percent) {
-    faults.push_back(
-        fmt::format("qos.memory_evict.lower_percent: {}: expected less than "
-                    "qos.memory_evict.threshold_percent ({})",
-                    m.lower(),
-                    m.threshold_percent));
-  }
-  range("node_max_evictions", m.node_max_evictions, 1, 1000);
-  range("owner_max_evictions", m.owner_max_evictions, 1, 100);
-  range("release_grace_seconds", m.release_grace_seconds, 1, 600);
-}
-
-}  // namespace
-
 std::vector<std::string> validate(const QosConfig& config) {
   std::vector<std::string> faults;
   const auto range = [&faults](std::string_view path, int value, int low, int high) {
@@ -81,7 +55,7 @@ std::vector<std::string> validate(const QosConfig& config) {
   }
   range("qos.identity.be_shares", config.identity.be_shares, 2, 262'144);
   range("qos.identity.be_weight", config.identity.be_weight, 1, 10'000);
-  validate_memory_evict(config.memory_evict, faults);
+  validate_evict(config, faults);
   validate_levers(config, faults);
   validate_burst(config.burst, faults);
   validate_memory(config, faults);

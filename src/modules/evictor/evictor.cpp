@@ -102,9 +102,7 @@ void Evictor::finish(EvictionWish wish, k8s::EvictionAnswer answer) {
   outcome.at = clock_.now();
   outcome.retry_after = answer.retry_after;
   ++status_.by_result[static_cast<std::size_t>(outcome.result)];
-  if (outcome.result == EvictionResult::kAccepted) {
-    ++status_.accepted_by_plugin[outcome.wish.plugin];
-  }
+  ++status_.by_plugin[outcome.wish.plugin][static_cast<std::size_t>(outcome.result)];
   status_.problem = is_problem(outcome.result) ? fmt::format("{}/{}: {}: {}",
                                                              outcome.wish.ns,
                                                              outcome.wish.name,

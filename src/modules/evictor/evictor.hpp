@@ -45,8 +45,7 @@ class Evictor {
     std::size_t waiting = 0;
     std::string api_version;                                  ///< "" before the first eviction
     std::array<std::uint64_t, kEvictionResults> by_result{};  ///< index: EvictionResult
-    /// Accepted ones, by plugin.
-    std::map<std::string, std::uint64_t> accepted_by_plugin;
+    std::map<std::string, std::array<std::uint64_t, kEvictionResults>> by_plugin;
     std::deque<Record> history;  ///< newest last, at most kHistory
     std::string problem;         ///< the last answer that was no plain yes or no; "" otherwise
     std::uint64_t count(EvictionResult r) const { return by_result[static_cast<std::size_t>(r)]; }

@@ -8,6 +8,7 @@
 
 #include "policy/arbiter.hpp"
 #include "policy/be_view.hpp"
+#include "policy/evict_victims.hpp"
 
 namespace koordlet {
 namespace {
@@ -121,10 +122,22 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
 
 QosManager::Evictions QosManager::evict(const Snapshot& snapshot, const policy::EvictInput& input) {
   Status& status = impl_->status;
-  auto answer = policy::MemoryEvict::decide(
-      snapshot, status.effective, input, std::move(status.memory_evict));
-  status.memory_evict = std::move(answer.state);
+  auto answer = policy::Evict::decide(snapshot, status.effective, input, std::move(status.evict));
+  status.evict = std::move(answer.state);
   return {std::move(answer.wishes), answer.want_fresh_pods};
+}
+
+std::vector<QosManager::Standing> QosManager::standing(const Snapshot& snapshot,
+                                                       const Pod& pod) const {
+  const Status& status = impl_->status;
+  std::vector<Standing> out;
+  for (const auto plugin : policy::kAllEvictPlugins) {
+    if (!policy::is_enabled(plugin, status.effective)) continue;
+    out.push_back(
+        {plugin,
+         policy::why_no_victim(pod, snapshot, status.effective, status.evict.ledger, plugin)});
+  }
+  return out;
 }
 
 void QosManager::note_duration(std::chrono::microseconds took) { impl_->status.last_step = took; }

@@ -11,8 +11,8 @@
 #include "model/snapshot.hpp"
 #include "policy/blkio.hpp"
 #include "policy/config.hpp"
+#include "policy/evict.hpp"
 #include "policy/identity.hpp"
-#include "policy/memory_evict.hpp"
 #include "policy/pressure.hpp"
 #include "policy/resctrl.hpp"
 #include "policy/suppress.hpp"
@@ -31,7 +31,7 @@ class QosManager {
     bool ready = false;
     policy::Pressure::State pressure;
     policy::Suppress::State suppress;
-    policy::MemoryEvict::State memory_evict;
+    policy::Evict::State evict;
     policy::BlkIo::State blkio;
     policy::SysReconcile::State system;
     policy::Resctrl::State resctrl;
@@ -58,6 +58,13 @@ class QosManager {
     bool want_fresh_pods = false;
   };
   Evictions evict(const Snapshot& snapshot, const policy::EvictInput& input);
+  /// Of one pod, for each eviction rule that is on: why it would not be named now, "" when it is a
+  /// candidate. Of the snapshot only time, state and pods are looked at.
+  struct Standing {
+    policy::EvictPlugin plugin{};
+    std::string why_not;
+  };
+  std::vector<Standing> standing(const Snapshot& snapshot, const Pod& pod) const;
   /// How long the last step took; step() itself reads no clock.
   void note_duration(std::chrono::microseconds took);
   /// Node use within 5 points of a threshold, or above it while BE runs: the loop polls class

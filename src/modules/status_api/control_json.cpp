@@ -75,23 +75,4 @@ json::value report_json(const StatusView& view) {
   return out;
 }
 
-json::object eviction_json(const StatusView& view) {
-  json::object counts;
-  for (const auto& [outcome, n] : view.eviction_counts) counts[utf8(outcome)] = n;
-  json::array recent;
-  for (const auto& e : view.evictions) {
-    recent.emplace_back(json::object{{"pod", text_value(e.pod, {})},
-                                     {"uid", text_value(e.uid, {})},
-                                     {"plugin", text_value(e.plugin, {})},
-                                     {"reason", text_value(e.reason, {})},
-                                     {"outcome", text_value(e.outcome, {})},
-                                     {"detail", text_or_null(e.detail)},
-                                     {"time", wall_of(view, e.at)},
-                                     {"age_ms", age_ms(view, e.at)}});
-  }
-  return {{"counts", std::move(counts)},
-          {"standing", text_or_null(view.eviction_hold)},
-          {"recent", std::move(recent)}};
-}
-
 }  // namespace koordlet::status_api

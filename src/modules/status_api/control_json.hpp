@@ -9,8 +9,6 @@
 namespace koordlet::status_api {
 
 boost::json::array resources_json(const StatusView& view);
-boost::json::value api_json(const StatusView& view);     ///< null: no API server is used
-boost::json::value report_json(const StatusView& view);  ///< null: nothing is reported
-boost::json::object eviction_json(const StatusView& view);
-
+boost::json::value api_json(const StatusView& view);  ///< null: no API server is used
+boost::json::value report_json(const StatusView& view);
 }  // namespace koordlet::status_api

@@ -7,6 +7,7 @@
 
 #include "modules/status_api/audit_json.hpp"
 #include "modules/status_api/cpu_path.hpp"
+#include "modules/status_api/eviction_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/pod_json.hpp"
@@ -147,6 +148,7 @@ net::HttpResponse explain(const StatusView& view, std::string_view uid_or_name) 
   }
   body["use_of_limit_permille"] = of_limit;
   body["interference"] = pod_interference(view, pod->uid);
+  body["eviction"] = eviction_standing(view, *pod);
   body["outcomes"] = outcomes(view, index, *pod);
   body["decisions"] = decisions_about(view, *pod);
   body["notes"] = text_array(notes(view, index, *pod, path, bound));

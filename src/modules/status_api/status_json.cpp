@@ -5,6 +5,7 @@
 #include <boost/json/array.hpp>
 
 #include "modules/status_api/control_json.hpp"
+#include "modules/status_api/eviction_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/use_split.hpp"

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cgroup.hpp"
@@ -139,6 +140,22 @@ struct StatusView {
     std::string pod, uid, plugin, reason, outcome, detail;
     MonoTime at;
   };
+  /// One eviction rule.
+  struct EvictionRule {
+    struct Amount {
+      std::string resource;  ///< "memory-used", "batch-cpu", ...; bytes or milli-cores
+      std::int64_t need = 0, pending = 0, reachable = 0;
+    };
+    std::string plugin, phase, why;
+    int use_permyriad = 0;        ///< what its threshold is compared with
+    std::vector<Amount> amounts;  ///< of what it lacks; empty: nothing
+    int candidates = 0;
+  };
+  /// Of one pod and one rule.
+  struct EvictionStanding {
+    std::string plugin;
+    std::string why_not;  ///< "" while it is a candidate
+  };
   /// One collector.
   struct Source {
     std::string name;
@@ -202,7 +219,12 @@ struct StatusView {
   std::optional<Report> report;                          ///< nullopt: nothing is reported
   std::vector<Eviction> evictions;                       ///< newest first
   std::map<std::string, std::uint64_t> eviction_counts;  ///< outcome -> number
-  std::string eviction_hold;  ///< where the rule stands while memory is short; "" otherwise
+  /// (plugin, outcome) -> number; what never happened is left out.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> eviction_plugin_counts;
+  std::vector<EvictionRule> eviction_rules;  ///< all, those that are off too
+  std::string eviction_hold;  ///< where the first rule stands that lacks something; "" otherwise
+  /// One for each rule that is on. Empty function: not known.
+  std::function<std::vector<EvictionStanding>(const Pod&)> eviction_standing;
   std::optional<std::chrono::microseconds> loop_late, loop_late_max;  ///< last tick, worst
   std::uint64_t missed_ticks = 0;
   /// Reads cpu.max of a cgroup that is not held now, for explain (a handful of calls a request).

@@ -63,14 +63,14 @@ TEST_SUITE("k8s/node_slo") {
         "{enable: false, cpuSuppressThresholdPercent: 0, cpuSuppressMinPercent: 0, "
         "cpuSuppressPolicy: cpuset, memoryEvictThresholdPercent: 0, memoryEvictLowerPercent: 0}");
     CHECK(low.faults.empty());
-    CHECK(low.slo.threshold == ThresholdStrategy{false, 0, 0, SuppressPolicy::kCpuset, 0, 0});
+    CHECK(low.slo.threshold == ThresholdStrategy{false, 0, 0, SuppressPolicy::kCpuset, 0, 0, {}});
     const auto high = threshold_of(
         "{enable: true, cpuSuppressThresholdPercent: 100, cpuSuppressMinPercent: 100, "
         "cpuSuppressPolicy: cfsQuota, memoryEvictThresholdPercent: 100, memoryEvictLowerPercent: "
         "100}");
     CHECK(high.faults.empty());
     CHECK(high.slo.threshold ==
-          ThresholdStrategy{true, 100, 100, SuppressPolicy::kCfsQuota, 100, 100});
+          ThresholdStrategy{true, 100, 100, SuppressPolicy::kCfsQuota, 100, 100, {}});
     CHECK(threshold_of("{cpuSuppressPolicy: podQuota}").slo.threshold->cpu_suppress_policy ==
           SuppressPolicy::kPodQuota);
   }
@@ -108,14 +108,15 @@ TEST_SUITE("k8s/node_slo") {
 
   TEST_CASE("a refused field keeps its last good value, a removed one does not") {
     NodeSlo last;
-    last.threshold = ThresholdStrategy{true, 60, 10, SuppressPolicy::kCfsQuota, 75, 70};
+    last.threshold = ThresholdStrategy{true, 60, 10, SuppressPolicy::kCfsQuota, 75, 70, {}};
     const auto r = threshold_of(
         "{enable: 7, cpuSuppressThresholdPercent: 101, cpuSuppressPolicy: x, "
         "memoryEvictThresholdPercent: 80}",
         &last);
     CHECK(r.faults.size() == 3);
-    CHECK(r.slo.threshold ==
-          ThresholdStrategy{true, 60, std::nullopt, SuppressPolicy::kCfsQuota, 80, std::nullopt});
+    CHECK(
+        r.slo.threshold ==
+        ThresholdStrategy{true, 60, std::nullopt, SuppressPolicy::kCfsQuota, 80, std::nullopt, {}});
     CHECK(threshold_of("5", &last).slo.threshold == last.threshold);
     CHECK(slo_of("{}", &last).slo == NodeSlo{});
     CHECK(slo_of("[]", &last).slo == last);

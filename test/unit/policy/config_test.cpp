@@ -88,16 +88,16 @@ TEST_SUITE("policy/config validate") {
     QosConfig c;
     c.memory_evict.threshold_percent = 0;
     c.memory_evict.lower_percent = 101;
-    c.memory_evict.node_max_evictions = 0;
-    c.memory_evict.owner_max_evictions = 101;
-    c.memory_evict.release_grace_seconds = 601;
+    c.evict.node_max_evictions = 0;
+    c.evict.owner_max_evictions = 101;
+    c.evict.release_grace_seconds = 601;
     c.hands_off_namespaces = {"batch", ""};
     const auto faults = validate(c);
     CHECK(has(faults, "qos.memory_evict.threshold_percent: 0: expected 1 to 100"));
     CHECK(has(faults, "qos.memory_evict.lower_percent: 101: expected 0 to 100"));
-    CHECK(has(faults, "qos.memory_evict.node_max_evictions: 0: expected 1 to 1000"));
-    CHECK(has(faults, "qos.memory_evict.owner_max_evictions: 101: expected 1 to 100"));
-    CHECK(has(faults, "qos.memory_evict.release_grace_seconds: 601: expected 1 to 600"));
+    CHECK(has(faults, "qos.evict.node_max_evictions: 0: expected 1 to 1000"));
+    CHECK(has(faults, "qos.evict.owner_max_evictions: 101: expected 1 to 100"));
+    CHECK(has(faults, "qos.evict.release_grace_seconds: 601: expected 1 to 600"));
     CHECK(has(faults, "qos.hands_off_namespaces: '': expected the name of a namespace"));
     CHECK(faults.size() == 6);
   }
@@ -289,12 +289,12 @@ TEST_SUITE("policy/config resolve") {
 
   TEST_CASE("memory eviction: pods without the label count on a node without NodeSLO only") {
     const NodeSlo empty;
-    CHECK(resolve(QosConfig{}, nullptr, nullptr).memory_evict.include_kube_best_effort == true);
-    CHECK(resolve(QosConfig{}, &empty, nullptr).memory_evict.include_kube_best_effort == false);
+    CHECK(resolve(QosConfig{}, nullptr, nullptr).evict.include_kube_best_effort == true);
+    CHECK(resolve(QosConfig{}, &empty, nullptr).evict.include_kube_best_effort == false);
     QosConfig c;
-    c.memory_evict.include_kube_best_effort = true;
-    CHECK(resolve(c, &empty, nullptr).memory_evict.include_kube_best_effort == true);
-    c.memory_evict.include_kube_best_effort = false;
-    CHECK(resolve(c, nullptr, nullptr).memory_evict.include_kube_best_effort == false);
+    c.evict.include_kube_best_effort = true;
+    CHECK(resolve(c, &empty, nullptr).evict.include_kube_best_effort == true);
+    c.evict.include_kube_best_effort = false;
+    CHECK(resolve(c, nullptr, nullptr).evict.include_kube_best_effort == false);
   }
 }

@@ -24,7 +24,7 @@ EvictionWish wish(const std::string& name) {
   out.name = name;
   out.plugin = "memory_evict";
   out.reason = "node memory 75.00 % >= 70 %";
-  out.bytes = Bytes{1 << 30};
+  out.frees[EvictResource::kMemoryUsed] = 1 << 30;
   return out;
 }
 
@@ -87,7 +87,7 @@ TEST_SUITE("evictor") {
           "evictPodSuccess: koordlet evicts this pod (memory_evict): node memory 75.00 % >= 70 %");
     CHECK(bed.event_script.last().body.at("involvedObject").at("uid") == "u-sort-1");
     CHECK(bed.status().count(EvictionResult::kAccepted) == 1);
-    CHECK(bed.status().accepted_by_plugin.at("memory_evict") == 1);
+    CHECK(bed.status().by_plugin.at("memory_evict")[0] == 1);
     CHECK(bed.status().api_version == "policy/v1");
     CHECK(bed.status().problem.empty());
     REQUIRE(bed.status().history.size() == 1);

@@ -109,8 +109,15 @@ struct Filled {
     view.api.emplace();
     view.report.emplace();
     view.report->lacks = {"memory"};
-    view.evictions.push_back({"shop/batch", "be-1", "memory_evict", "why", "accepted", "", kNow});
+    view.evictions.push_back(
+        {"shop/batch", "be-1", "be_memory_evict", "why", "accepted", "", kNow});
     view.eviction_counts = {{"accepted", 1}};
+    view.eviction_plugin_counts = {{{"be_memory_evict", "accepted"}, 1}};
+    view.eviction_rules = {
+        {"be_memory_evict", "asking", "why", 7500, {{"memory-used", 7, 1, 8}}, 2}};
+    view.eviction_standing = [](const Pod&) {
+      return std::vector<StatusView::EvictionStanding>{{"be_memory_evict", "not BE"}};
+    };
   }
   void fill_policy() {
     auto& held = view.held[0];

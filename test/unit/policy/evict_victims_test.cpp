@@ -1,10 +1,11 @@
-#include "policy/memory_evict_victims.hpp"
+#include "policy/evict_victims.hpp"
 
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
-#include "unit/policy/memory_evict_rig.hpp"
+#include "policy/evict_filter.hpp"
+#include "unit/policy/evict_rig.hpp"
 
 using namespace koordlet;
 using namespace koordlet::policy;
@@ -18,8 +19,10 @@ constexpr const char* kPolicy = "koordinator.sh/eviction-policy";
 /// Uids in the order of eviction.
 std::string order(EvictRig& rig) {
   const auto snap = rig.snap();  // victims point into it
-  const auto victims = find_victims(
-      snap, rig.config, rig.state.ledger, MemoryEvict::kFeature, std::chrono::seconds{10});
+  EvictAmounts left;
+  left[EvictResource::kMemoryUsed] = 1;
+  const auto victims =
+      find_victims(snap, rig.config, rig.state.ledger, EvictPlugin::kBeMemory, left);
   std::string out;
   for (const auto& c : victims.usable) out += c.pod->uid + " ";
   return out;
@@ -32,13 +35,13 @@ struct Rig : EvictRig {
     return pod;
   }
   std::string_view exempt_of(const Pod& pod) const {
-    return exempt(pod, config, MemoryEvict::kFeature);
+    return exempt(pod, config, EvictPlugin::kBeMemory);
   }
 };
 
 }  // namespace
 
-TEST_SUITE("policy/memory_evict victims") {
+TEST_SUITE("policy/evict victims") {
   TEST_CASE("EV-3: eviction priority, then priority, then the label") {
     Rig rig;
     rig.with("first", gib(1), 5500).labels["koordinator.sh/priority"] = "100";
@@ -51,7 +54,7 @@ TEST_SUITE("policy/memory_evict victims") {
   TEST_CASE("83: a pod without a sample does not break the order") {
     const Pod a = be_pod("A", std::nullopt), b = be_pod("B", std::nullopt);
     auto unknown = make_candidate(a), known = make_candidate(b);
-    known.memory = gib(5);
+    known.rank = 5;
     CHECK(goes_before(known, unknown));
     CHECK_FALSE(goes_before(unknown, known));
     CHECK_FALSE(goes_before(unknown, unknown));
@@ -90,11 +93,12 @@ TEST_SUITE("policy/memory_evict victims") {
     std::vector<EvictCandidate> all;
     for (const auto& pod : pods) {
       for (const auto priority : {5000, 5500}) {
-        for (const auto memory :
-             {std::optional<Bytes>{}, std::optional{gib(0)}, std::optional{kGi}}) {
+        for (const auto rank : {std::optional<std::int64_t>{},
+                                std::optional<std::int64_t>{0},
+                                std::optional<std::int64_t>{7}}) {
           auto c = make_candidate(pod);
           c.priority = priority;
-          c.memory = memory;
+          c.rank = rank;
           all.push_back(c);
         }
       }
@@ -147,7 +151,7 @@ TEST_SUITE("policy/memory_evict victims") {
     stranger.qos = QosClass::kLs;
     stranger.kube_qos = KubeQos::kBestEffort;
     CHECK(order(rig) == "labelled ");
-    rig.config.memory_evict.include_kube_best_effort = true;
+    rig.config.evict.include_kube_best_effort = true;
     CHECK(order(rig) == "bare labelled ");
   }
 
@@ -200,8 +204,10 @@ TEST_SUITE("policy/memory_evict victims") {
     rig.with("c", gib(1)).terminating = true;
     rig.world.wait(std::chrono::seconds{60});
     const auto snap = rig.snap();  // victims point into it
-    const auto victims = find_victims(
-        snap, rig.config, rig.state.ledger, MemoryEvict::kFeature, std::chrono::seconds{10});
+    EvictAmounts left;
+    left[EvictResource::kMemoryUsed] = 1;
+    const auto victims =
+        find_victims(snap, rig.config, rig.state.ledger, EvictPlugin::kBeMemory, left);
     CHECK(victims.usable.empty());
     CHECK(victims.stale == 0);
   }

@@ -1,33 +1,19 @@
-#include "policy/memory_evict_victims.hpp"
+#include "policy/evict_filter.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <tuple>
-#include <utility>
 
 #include "base/parse.hpp"
 
 namespace koordlet::policy {
 namespace {
 
-constexpr const char* kEvictionPriority = "koordinator.sh/eviction-priority";
 constexpr const char* kEvictionPolicy = "koordinator.sh/eviction-policy";
-constexpr const char* kSubPriority = "koordinator.sh/priority";
+constexpr const char* kEvictionEnabled = "koordinator.sh/eviction-enabled";
 constexpr const char* kHandsOff = "koordinator.sh/qos-hands-off";
 constexpr const char* kConfigMirror = "kubernetes.io/config.mirror";
 constexpr const char* kConfigSource = "kubernetes.io/config.source";
 /// system-node-critical and system-cluster-critical begin here; kubelet never evicts them either.
 constexpr int kCritical = 2'000'000'000;
-
-using Texts = std::map<std::string, std::string>;
-
-std::optional<std::int64_t> number_of(const Texts& texts, const char* key) {
-  const auto found = texts.find(key);
-  if (found == texts.end()) return std::nullopt;
-  const auto value = parse_i64(found->second);
-  if (!value) return std::nullopt;  // an invalid one is as good as none
-  return *value;
-}
 
 void skip_blanks(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
@@ -94,6 +80,39 @@ bool hands_off(const Pod& pod, const EffectiveConfig& config) {
   return std::find(allowed.begin(), allowed.end(), pod.ns) != allowed.end();
 }
 
+/// BE by its label; BestEffort without one only where that is wanted.
+std::string_view not_be(const Pod& pod, const EffectiveConfig& config) {
+  if (pod.qos == QosClass::kBe) return {};
+  const bool bare = pod.qos == QosClass::kNone && pod.kube_qos == KubeQos::kBestEffort;
+  if (!bare) return "not BE";
+  if (config.evict.include_kube_best_effort.value_or(false)) return {};
+  return "BestEffort without the label koordinator.sh/qosClass";
+}
+
+std::string_view not_offered(const Pod& pod, const std::optional<int>& bound) {
+  const auto label = pod.labels.find(kEvictionEnabled);
+  if (label == pod.labels.end() || label->second != "true") {
+    return "without the label koordinator.sh/eviction-enabled: \"true\"";
+  }
+  if (!bound || priority_value(pod) > *bound) return "its priority is above the threshold";
+  return {};
+}
+
+std::string_view not_of_rule(const Pod& pod, const EffectiveConfig& config, EvictPlugin plugin) {
+  switch (plugin) {
+    case EvictPlugin::kBeMemory:
+    case EvictPlugin::kBeCpu:
+      return not_be(pod, config);
+    case EvictPlugin::kMemory:
+    case EvictPlugin::kCpu:
+      return not_offered(pod, config.evict.priority_threshold);
+    case EvictPlugin::kMemoryAllocatable:
+    case EvictPlugin::kCpuAllocatable:
+      return not_offered(pod, config.evict.allocatable_priority_threshold);
+  }
+  return "no such rule";
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> parse_names(std::string_view rest) {
@@ -119,81 +138,16 @@ bool policy_allows(const Pod& pod, std::string_view feature) {
   return names && std::find(names->begin(), names->end(), feature) != names->end();
 }
 
-std::string_view exempt(const Pod& pod, const EffectiveConfig& config, std::string_view feature) {
-  if (pod.qos != QosClass::kBe) {
-    const bool bare = pod.qos == QosClass::kNone && pod.kube_qos == KubeQos::kBestEffort;
-    if (!bare) return "not BE";
-    if (!config.memory_evict.include_kube_best_effort.value_or(false)) {
-      return "BestEffort without the label koordinator.sh/qosClass";
-    }
-  }
+std::string_view exempt(const Pod& pod, const EffectiveConfig& config, EvictPlugin plugin) {
+  if (const auto why = not_of_rule(pod, config, plugin); !why.empty()) return why;
   if (is_static(pod)) return "static pod";
   if (pod.owner && (pod.owner->kind == "DaemonSet" || pod.owner->kind == "Node")) {
     return "would come back to this node at once";
   }
   if (pod.priority.value_or(0) >= kCritical) return "critical priority";
-  if (!policy_allows(pod, feature)) return "its eviction-policy does not allow it";
+  if (!policy_allows(pod, feature_of(plugin))) return "its eviction-policy does not allow it";
   if (hands_off(pod, config)) return "hands off";
   return {};
-}
-
-EvictCandidate make_candidate(const Pod& pod) {
-  EvictCandidate out;
-  out.pod = &pod;
-  out.owner = owner_text(pod);
-  const auto eviction = number_of(pod.annotations, kEvictionPriority).value_or(0);
-  using Int = std::numeric_limits<std::int32_t>;
-  if (eviction >= Int::min() && eviction <= Int::max()) {
-    out.eviction_priority = static_cast<int>(eviction);
-  }
-  out.priority = priority_value(pod);
-  out.sub_priority = number_of(pod.labels, kSubPriority).value_or(out.priority);
-  return out;
-}
-
-bool goes_before(const EvictCandidate& a, const EvictCandidate& b) {
-  const auto key = [](const EvictCandidate& c) {
-    // Negated, so that more memory sorts first; a use is never negative.
-    return std::make_tuple(c.eviction_priority,
-                           c.priority,
-                           c.sub_priority,
-                           !c.memory.has_value(),
-                           -c.memory.value_or(Bytes{}).v);
-  };
-  const auto ka = key(a), kb = key(b);
-  if (ka != kb) return ka < kb;
-  return std::tie(a.pod->ns, a.pod->name, a.pod->uid) <
-         std::tie(b.pod->ns, b.pod->name, b.pod->uid);
-}
-
-Victims find_victims(const Snapshot& snap,
-                     const EffectiveConfig& config,
-                     const EvictionLedger& ledger,
-                     std::string_view feature,
-                     std::chrono::seconds fresh) {
-  Victims out;
-  for (const auto& pod : snap.state->pods) {
-    if (!is_active(*pod) || pod->terminating) continue;
-    if (!exempt(*pod, config, feature).empty()) continue;
-    const auto use = snap.pods.find(pod->uid);
-    const bool young =
-        use != snap.pods.end() && use->second.memory && snap.now - use->second.at <= fresh;
-    if (!young) {
-      if (pod->phase == PodPhase::kRunning) ++out.stale;
-      continue;
-    }
-    if (*use->second.memory < kMinVictim) continue;
-    if (!pod_bar(ledger, *pod, snap.now).empty()) {
-      ++out.held;
-      continue;
-    }
-    auto candidate = make_candidate(*pod);
-    candidate.memory = use->second.memory;
-    out.sum += *candidate.memory;
-    out.usable.push_back(std::move(candidate));
-  }
-  std::sort(out.usable.begin(), out.usable.end(), goes_before);
-  return out;
 }
 
 }  // namespace koordlet::policy

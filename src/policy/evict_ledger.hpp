@@ -10,7 +10,8 @@
 #include "model/snapshot.hpp"
 #include "policy/config.hpp"
 
-/// What past evictions forbid now: the memory of a plugin that must not storm.
+/// What past evictions forbid now: the memory of rules that must not storm. One for all of them, so
+/// that a victim of one counts for the others.
 namespace koordlet::policy {
 
 /// Evictions are counted over this time, by owner and on the node.
@@ -30,8 +31,9 @@ struct EvictionLedger {
   /// Accepted by the API server and not gone yet.
   struct Victim {
     std::string owner;
-    Bytes bytes;
-    Bytes node_used;  ///< when it was chosen
+    EvictAmounts frees;        ///< as expected when it was chosen
+    EvictResource resource{};  ///< for which it was chosen
+    Bytes node_used;           ///< when it was chosen
     MonoTime accepted;
     friend bool operator==(const Victim&, const Victim&) = default;
   };
@@ -57,7 +59,8 @@ struct EvictionLedger {
   std::map<std::string, MonoTime> terminating;  ///< by uid: when it was first seen so, any pod
   std::map<std::string, Hold> pods;             ///< by uid: not asked again before
   std::map<std::string, Owner> owners;
-  std::vector<MonoTime> node;  ///< accepted evictions within the window
+  std::vector<MonoTime> node;                     ///< accepted evictions within the window
+  std::optional<MonoTime> last_cpu, last_memory;  ///< last victim of a CPU and of a memory rule
   std::optional<Hold> node_hold;
   std::vector<Left> left;
   friend bool operator==(const EvictionLedger&, const EvictionLedger&) = default;
@@ -68,23 +71,32 @@ std::string owner_text(const Pod& pod);
 
 void note_outcome(EvictionLedger& ledger,
                   const EvictionOutcome& outcome,
-                  const MemoryEvictConfig& config);
+                  const EvictConfig& config);
 /// Looks who has left and who is on the way, and forgets what no longer matters. True: a victim has
 /// left, so that samples from before it mean nothing.
 bool note_pods(EvictionLedger& ledger,
                const NodeState& state,
-               const MemoryEvictConfig& config,
+               const EvictConfig& config,
                MonoTime now);
-/// Once for each new sample. An owner whose victim left while the node's use did not fall at all is
-/// passed over for a while: its memory is elsewhere, or came straight back.
+/// Once for each new sample. An owner whose victim left for memory while the node's use did not
+/// fall at all is passed over for a while: its memory is elsewhere, or came straight back.
 void note_sample(EvictionLedger& ledger, const NodeSignals& signals, MonoTime now);
 
-/// Memory that is on its way out: pods that terminate and accepted victims, each within its grace.
-Bytes pending_release(const EvictionLedger& ledger,
-                      const Snapshot& snap,
-                      const MemoryEvictConfig& config);
+/// What is on its way out: pods that terminate and accepted victims, each within its grace.
+EvictAmounts pending_release(const EvictionLedger& ledger,
+                             const Snapshot& snap,
+                             const EvictConfig& config);
 /// Why nobody may be evicted now; "" when somebody may.
-std::string node_bar(const EvictionLedger& ledger, const MemoryEvictConfig& config, MonoTime now);
+std::string node_bar(const EvictionLedger& ledger, const EvictConfig& config, MonoTime now);
+/// Uid of a victim on its way out that must have left before a rule that lacks `resource` names the
+/// next one; "" when there is none. Any one, but memory in use does not wait for victims of other
+/// rules: what they hold of it is pending anyway.
+std::string_view waits_for(const EvictionLedger& ledger, EvictResource resource);
+/// Since when a rule of this kind may act again; reference 3: after the start and after a victim.
+MonoTime cool_at(const EvictionLedger& ledger,
+                 const EvictConfig& config,
+                 bool memory,
+                 MonoTime started);
 /// Why this pod may not be asked now; "" when it may.
 std::string pod_bar(const EvictionLedger& ledger, const Pod& pod, MonoTime now);
 

@@ -1,8 +1,8 @@
-#include "policy/memory_evict_ledger.hpp"
+#include "policy/evict_ledger.hpp"
 
 #include <doctest/doctest.h>
 
-#include "unit/policy/memory_evict_rig.hpp"
+#include "unit/policy/evict_rig.hpp"
 
 using namespace koordlet;
 using namespace koordlet::policy;
@@ -31,7 +31,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_SUITE("policy/memory_evict limits") {
+TEST_SUITE("policy/evict limits") {
   TEST_CASE("89: three evictions of one owner in 10 minutes: it is left alone and marked") {
     EvictRig rig;
     for (int i = 0; i < 3; ++i) {
@@ -54,7 +54,7 @@ TEST_SUITE("policy/memory_evict limits") {
 
   TEST_CASE("the hold of an owner doubles the next time") {
     EvictRig rig;
-    rig.config.memory_evict.node_max_evictions = 1000;
+    rig.config.evict.node_max_evictions = 1000;
     int number = 0;
     for (const int hold : {600, 1200, 2400, 4800, 4800}) {
       CAPTURE(hold);
@@ -84,7 +84,7 @@ TEST_SUITE("policy/memory_evict limits") {
 
   TEST_CASE("the node's own bound: no more than so many in 10 minutes") {
     EvictRig rig;
-    rig.config.memory_evict.node_max_evictions = 2;
+    rig.config.evict.node_max_evictions = 2;
     for (const char* uid : {"a", "b", "c"}) rig.add(uid, gib(8));
     for (int i = 0; i < 2; ++i) {
       Bytes used = gib(75);
@@ -159,7 +159,7 @@ TEST_SUITE("policy/memory_evict limits") {
 
   TEST_CASE("pods that the server cannot evict do not keep the others from their turn") {
     EvictRig rig;
-    rig.config.memory_evict.require_rescue = false;
+    rig.config.evict.require_rescue = false;
     rig.add("a", gib(9));
     rig.add("b", gib(8));
     rig.add("c", gib(7));
@@ -233,7 +233,7 @@ TEST_SUITE("policy/memory_evict limits") {
     rig.add("other", gib(7));
     Bytes used = gib(75);
     CHECK(rig.evict(used) == "web-1");
-    rig.ticks(2, gib(75));  // all of it came back
+    rig.ticks(4, gib(75));  // all of it came back
     CHECK(rig.victim() == "other");
     CHECK(
         contains(rig.state.ledger.owners.at("ReplicaSet default/web").hold->why, "freed nothing"));
@@ -245,7 +245,10 @@ TEST_SUITE("policy/memory_evict limits") {
     add_web(rig, 2);
     Bytes used = gib(80);
     CHECK(rig.evict(used) == "web-1");
-    rig.ticks(2, used);
+    rig.ticks(3, used);
+    CHECK(rig.victim().empty());  // the cool-down of memory is 4 s
+    CHECK(rig.state.phase == EvictPhase::kHeld);
+    rig.tick(used);
     CHECK(rig.victim() == "web-2");
   }
 
@@ -276,7 +279,7 @@ TEST_SUITE("policy/memory_evict limits") {
 
   TEST_CASE("limits survive being switched off and on") {
     EvictRig rig;
-    rig.config.memory_evict.node_max_evictions = 1;
+    rig.config.evict.node_max_evictions = 1;
     rig.add("a", gib(8));
     rig.add("b", gib(8));
     Bytes used = gib(75);
@@ -294,7 +297,7 @@ TEST_SUITE("policy/memory_evict limits") {
     rig.add("a", gib(8));
     rig.ticks(2, gib(75));
     auto other = rig.outcome(EvictionResult::kRefused);
-    other.wish.plugin = "cpu_evict";
+    other.wish.plugin = "another";
     rig.outcomes.push_back(other);
     rig.tick(gib(75));
     CHECK(rig.victim() == "a");

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "policy/memory_evict.hpp"
+#include "policy/evict.hpp"
+#include "policy/evict_victims.hpp"
 #include "unit/policy/world.hpp"
 
 namespace koordlet {
@@ -31,8 +32,20 @@ inline constexpr Bytes gib(std::int64_t n) { return {n << 30}; }
 struct EvictRig {
   World world{64'000};
   policy::EffectiveConfig config;
-  policy::MemoryEvict::State state;
-  policy::MemoryEvict::Answer answer;
+  policy::Evict::State engine;
+  /// The rule under test, and what it stands in.
+  policy::EvictPlugin plugin = policy::EvictPlugin::kBeMemory;
+  EvictResource resource = EvictResource::kMemoryUsed;
+  struct Seen {
+    policy::EvictPhase phase{};
+    std::string why;
+    int over = 0, use_permyriad = 0, candidates = 0;
+    Bytes need, pending, reachable;  ///< of `resource`; milli-cores for CPU
+    std::uint64_t last_seq = 0;
+    std::optional<EvictionWish> asked;
+    policy::EvictionLedger ledger;
+  } state;
+  policy::Evict::Answer answer;
   std::map<std::string, PodUsage> usage;
   std::vector<EvictionOutcome> outcomes;
   bool api_ok = true;
@@ -41,6 +54,8 @@ struct EvictRig {
   EvictRig() {
     config.memory_evict.enable = true;
     world.signals.memory_total = gib(100);
+    // Started long ago: only victims make it cool down.
+    engine.started = MonoTime{};
   }
 
   Pod& add(const std::string& uid, std::optional<Bytes> memory, std::optional<int> priority = {}) {
@@ -74,26 +89,38 @@ struct EvictRig {
     }
     return out;
   }
-  const policy::MemoryEvict::Answer& decide(bool may_relax = true) {
+  const policy::Evict::Answer& decide(bool may_relax = true) {
     policy::EvictInput input;
     input.api_ok = api_ok;
     input.outcomes = std::exchange(outcomes, {});
-    answer = policy::MemoryEvict::decide(snap(may_relax), config, input, state);
-    state = answer.state;
+    answer = policy::Evict::decide(snap(may_relax), config, input, engine);
+    engine = answer.state;
+    const auto& rule = engine.rule(plugin);
+    state = Seen{rule.phase,
+                 rule.why,
+                 rule.over,
+                 rule.use_permyriad,
+                 rule.candidates,
+                 Bytes{rule.need[resource]},
+                 Bytes{rule.pending[resource]},
+                 Bytes{rule.reachable[resource]},
+                 engine.last_seq,
+                 engine.asked,
+                 engine.ledger};
     return answer;
   }
   void measure_pods() {
     for (auto& [uid, use] : usage) use.at = world.now;
   }
   /// One second later: a new sample of the node's memory, and young ones of the pods.
-  const policy::MemoryEvict::Answer& tick(Bytes used) {
+  const policy::Evict::Answer& tick(Bytes used) {
     world.wait(std::chrono::seconds{1});
     world.sample(0, 0);
     world.signals.memory_used = used;
     measure_pods();
     return decide();
   }
-  const policy::MemoryEvict::Answer& ticks(int count, Bytes used) {
+  const policy::Evict::Answer& ticks(int count, Bytes used) {
     for (int i = 0; i < count; ++i) tick(used);
     return answer;
   }

@@ -1,15 +1,14 @@
-#include "policy/memory_evict.hpp"
-
 #include <doctest/doctest.h>
 
-#include "unit/policy/memory_evict_rig.hpp"
+#include "policy/evict.hpp"
+#include "unit/policy/evict_rig.hpp"
 
 using namespace koordlet;
 using namespace koordlet::policy;
 using namespace koordlet::test;
 using std::chrono::seconds;
 
-TEST_SUITE("policy/memory_evict") {
+TEST_SUITE("policy/evict") {
   TEST_CASE("MEV-1: need 12 GiB of 100, victims B, A, C one after the other, D stays") {
     EvictRig rig;
     rig.add("A", gib(8), 5500);
@@ -94,7 +93,7 @@ TEST_SUITE("policy/memory_evict") {
     rig.add("b", Bytes{(1 << 20) - 1});
     CHECK(rig.ticks(3, gib(90)).wishes.empty());
     CHECK(rig.state.phase == EvictPhase::kNoVictim);
-    rig.config.memory_evict.require_rescue = false;
+    rig.config.evict.require_rescue = false;
     CHECK(rig.ticks(3, gib(90)).wishes.empty());
     rig.usage["b"].memory = Bytes{1 << 20};
     CHECK(rig.tick(gib(90)).wishes.size() == 1);
@@ -254,9 +253,9 @@ TEST_SUITE("policy/memory_evict") {
     CHECK(rig.ticks(3, gib(75)).wishes.empty());  // 75 - 5 = 70: still at the limit
     CHECK(rig.state.phase == EvictPhase::kHopeless);
     CHECK(rig.state.reachable == gib(5));
-    rig.config.memory_evict.require_rescue = false;
+    rig.config.evict.require_rescue = false;
     CHECK(rig.tick(gib(75)).wishes.size() == 1);
-    rig.config.memory_evict.require_rescue = true;
+    rig.config.evict.require_rescue = true;
     CHECK(rig.tick(Bytes{gib(75).v - 1}).wishes.size() == 1);
   }
 
@@ -307,9 +306,9 @@ TEST_SUITE("policy/memory_evict") {
     const auto& wish = rig.answer.wishes[0];
     CHECK(wish.ns == "default");
     CHECK(wish.name == "a");
-    CHECK(wish.plugin == "memory_evict");
+    CHECK(wish.plugin == "be_memory_evict");
     CHECK(wish.owner == "ReplicaSet default/rs-a");
-    CHECK(wish.bytes == gib(8));
+    CHECK(wish.frees[EvictResource::kMemoryUsed] == gib(8).v);
     CHECK(wish.node_used == gib(75));
     CHECK(wish.since == rig.world.now - seconds{1});
     CHECK(wish.reason ==

@@ -1,4 +1,4 @@
-#include "policy/memory_evict_ledger.hpp"
+#include "policy/evict_ledger.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "policy/evict_victims.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -15,6 +17,8 @@ using Hold = EvictionLedger::Hold;
 
 /// How long after a victim has left a sample still tells what that brought.
 constexpr seconds kEffect{10};
+/// Longer than any cool-down may be.
+constexpr seconds kForgetLast{3600};
 
 seconds twice(seconds last, seconds low, seconds high) {
   return last.count() <= 0 ? low : std::min(last * 2, high);
@@ -64,19 +68,19 @@ void drop_old(std::vector<MonoTime>& times, MonoTime now) {
   std::erase_if(times, [now](MonoTime t) { return now - t >= kEvictWindow; });
 }
 
-void accept(EvictionLedger& ledger,
-            const EvictionOutcome& outcome,
-            const MemoryEvictConfig& config) {
+void accept(EvictionLedger& ledger, const EvictionOutcome& outcome, const EvictConfig& config) {
   const EvictionWish& wish = outcome.wish;
   EvictionLedger::Victim victim;
   victim.owner = wish.owner;
-  victim.bytes = wish.bytes;
+  victim.frees = wish.frees;
+  victim.resource = wish.resource;
   victim.node_used = wish.node_used;
   victim.accepted = outcome.at;
   ledger.victims.insert_or_assign(wish.uid, std::move(victim));
   ledger.pods.erase(wish.uid);
   ledger.node_hold.reset();
   ledger.node.push_back(outcome.at);
+  (is_memory(wish.resource) ? ledger.last_memory : ledger.last_cpu) = outcome.at;
   auto& owner = ledger.owners[wish.owner];
   drop_old(owner.evicted, outcome.at);
   owner.evicted.push_back(outcome.at);
@@ -105,6 +109,9 @@ void forget(EvictionLedger& ledger, const NodeState& state, MonoTime now) {
     if (owner.hold && is_forgotten(*owner.hold, kMaxOwnerHold, now)) owner.hold.reset();
     it = owner.evicted.empty() && !owner.hold ? ledger.owners.erase(it) : std::next(it);
   }
+  for (auto* last : {&ledger.last_cpu, &ledger.last_memory}) {
+    if (*last && now - **last > kForgetLast) last->reset();
+  }
   if (ledger.node_hold && is_forgotten(*ledger.node_hold, kMaxHold, now)) ledger.node_hold.reset();
 }
 
@@ -125,7 +132,7 @@ std::string owner_text(const Pod& pod) {
 
 void note_outcome(EvictionLedger& ledger,
                   const EvictionOutcome& outcome,
-                  const MemoryEvictConfig& config) {
+                  const EvictConfig& config) {
   switch (outcome.result) {
     case EvictionResult::kAccepted:
       accept(ledger, outcome, config);
@@ -157,7 +164,7 @@ void note_outcome(EvictionLedger& ledger,
 
 bool note_pods(EvictionLedger& ledger,
                const NodeState& state,
-               const MemoryEvictConfig& config,
+               const EvictConfig& config,
                MonoTime now) {
   const seconds grace{config.release_grace_seconds};
   bool any_left = false;
@@ -167,7 +174,9 @@ bool note_pods(EvictionLedger& ledger,
     const bool gone = pod == nullptr || !is_active(*pod);
     const bool stuck = !gone && now - victim.accepted >= grace;
     if (gone) {
-      ledger.left.push_back({victim.owner, victim.node_used, now});
+      if (victim.resource == EvictResource::kMemoryUsed) {
+        ledger.left.push_back({victim.owner, victim.node_used, now});
+      }
       any_left = true;
     }
     if (stuck) {
@@ -202,31 +211,52 @@ void note_sample(EvictionLedger& ledger, const NodeSignals& signals, MonoTime no
   });
 }
 
-Bytes pending_release(const EvictionLedger& ledger,
-                      const Snapshot& snap,
-                      const MemoryEvictConfig& config) {
+EvictAmounts pending_release(const EvictionLedger& ledger,
+                             const Snapshot& snap,
+                             const EvictConfig& config) {
   const seconds grace{config.release_grace_seconds};
-  Bytes sum;
-  const auto measured = [&snap](const std::string& uid) {
-    const auto use = snap.pods.find(uid);
-    return use == snap.pods.end() ? std::optional<Bytes>{} : use->second.memory;
-  };
+  EvictAmounts sum;
   for (const auto& [uid, victim] : ledger.victims) {
+    if (snap.now - victim.accepted >= grace) continue;
+    EvictAmounts now = victim.frees;
     // What it gave back already shows in the node's use.
-    if (snap.now - victim.accepted < grace) {
-      sum += std::max(std::min(victim.bytes, measured(uid).value_or(victim.bytes)), Bytes{});
+    const auto use = snap.pods.find(uid);
+    const auto less = [&now](EvictResource r, std::int64_t left) {
+      now[r] = std::clamp<std::int64_t>(left, 0, now[r]);
+    };
+    if (use != snap.pods.end() && use->second.memory) {
+      less(EvictResource::kMemoryUsed, use->second.memory->v);
     }
+    if (use != snap.pods.end() && use->second.cpu) {
+      less(EvictResource::kCpuUsed, use->second.cpu->v);
+    }
+    sum += now;
   }
   for (const auto& [uid, seen] : ledger.terminating) {
     if (snap.now - seen >= grace || ledger.victims.contains(uid)) continue;
     const Pod* pod = find_pod(*snap.state, uid);
-    if (pod == nullptr || !is_active(*pod)) continue;
-    sum += std::max(measured(uid).value_or(Bytes{}), Bytes{});
+    if (pod != nullptr && is_active(*pod)) sum += pod_amounts(*pod, snap);
   }
   return sum;
 }
 
-std::string node_bar(const EvictionLedger& ledger, const MemoryEvictConfig& config, MonoTime now) {
+std::string_view waits_for(const EvictionLedger& ledger, EvictResource resource) {
+  for (const auto& [uid, victim] : ledger.victims) {
+    if (resource != EvictResource::kMemoryUsed || is_memory(victim.resource)) return uid;
+  }
+  return {};
+}
+
+MonoTime cool_at(const EvictionLedger& ledger,
+                 const EvictConfig& config,
+                 bool memory,
+                 MonoTime started) {
+  const auto& last = memory ? ledger.last_memory : ledger.last_cpu;
+  return std::max(last.value_or(started), started) +
+         seconds{memory ? config.memory_cooldown_seconds : config.cpu_cooldown_seconds};
+}
+
+std::string node_bar(const EvictionLedger& ledger, const EvictConfig& config, MonoTime now) {
   if (ledger.node_hold && ledger.node_hold->until > now) return hold_text(*ledger.node_hold, now);
   const auto recent = std::count_if(
       ledger.node.begin(), ledger.node.end(), [now](MonoTime t) { return now - t < kEvictWindow; });
