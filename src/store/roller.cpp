@@ -47,14 +47,12 @@ Result<void> Roller::begin(std::uint32_t ids) {
   if (!damaged) return damaged.error();
   damaged_ += *damaged;
   if (minutes.empty()) minutes.push_back(hour_.count());  // unreadable: the hour is done, empty
-  job_.begin(std::move(minutes), ids, samples, {kSamplesPerStep, 16, kSeriesPerStep});
+  job_.begin(std::move(minutes), ids, samples, {kSamplesPerStep, 8, kSeriesPerStep});
   return {};
 }
 
 Result<void> Roller::step(std::uint32_t ids) {
-  if (!active()) {
-    if (auto r = begin(ids); !r) return r;
-  }
+  if (!active()) return begin(ids);
   auto r = job_.step([this](std::uint32_t from, std::uint32_t to) {
     auto read = read_columns(from, to);
     if (read) write_columns(from);

@@ -16,7 +16,8 @@ namespace koordlet::store {
 class Roller {
  public:
   static constexpr StoredTime kSpan = std::chrono::hours{1};
-  static constexpr std::uint64_t kSamplesPerStep = 64 << 10;
+  /// Of one step: 1.2 ms of CPU time when there is a sample a second.
+  static constexpr std::uint64_t kSamplesPerStep = 32 << 10;
   static constexpr std::uint64_t kSeriesPerStep = 256;
 
   Roller(LmdbEnv& env, SealLog& raw, SealLog& minutes)

@@ -19,15 +19,14 @@ Result<void> SealJob::step(const Fill& fill) {
   const auto from = next_id_;
   const auto to = from + std::min(ids_per_step_, end_id_ - from);
   auto r = fill(from, to);
-  if (r) r = put(to);
+  if (r) r = put(to, from == end_id_);
   if (r) return r;
   const auto error = r.error();
   if (auto undone = abandon(); !undone) return undone;
   return error;
 }
 
-Result<void> SealJob::put(std::uint32_t to) {
-  const bool last = to == end_id_;
+Result<void> SealJob::put(std::uint32_t to, bool last) {
   const auto parts = writer_->take(last);
   if (!room_.has(parts.bytes)) return lmdb_error(MDB_MAP_FULL, name_ + ": append");
   if (auto r = log_.put(writer_->end(), parts.groups, parts.head); !r) return r;

@@ -35,13 +35,14 @@ class SealJob {
              std::uint64_t samples,
              const Pace& pace);
   /// `fill` adds the series with from <= id < to to writer(). The step after the last series
-  /// finishes the seal. After an error it is given up; MDB_MAP_FULL: there is no room.
+  /// (from == to: nothing to add) finishes the seal. After an error it is given up; MDB_MAP_FULL:
+  /// there is no room.
   using Fill = std::function<Result<void>(std::uint32_t from, std::uint32_t to)>;
   Result<void> step(const Fill& fill);
   Result<void> abandon();
 
  private:
-  Result<void> put(std::uint32_t to);
+  Result<void> put(std::uint32_t to, bool last);
 
   MapRoom room_;
   SealLog& log_;

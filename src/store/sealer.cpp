@@ -41,14 +41,12 @@ Result<void> Sealer::begin(std::uint32_t ids) {
   });
   if (!r) return r;
   if (times.empty()) return Error{Errc::kParse, "rows: none where the oldest should be"};
-  job_.begin(std::move(times), ids, samples, {kSamplesPerStep, 64, 1 << 20});
+  job_.begin(std::move(times), ids, samples, {kSamplesPerStep, 32, 1 << 20});
   return {};
 }
 
 Result<void> Sealer::step(std::uint32_t ids) {
-  if (!active()) {
-    if (auto r = begin(ids); !r) return r;
-  }
+  if (!active()) return begin(ids);  // the scan is a step of its own
   auto r = job_.step([this](std::uint32_t from, std::uint32_t to) {
     auto read = read_columns(from, to);
     if (read) write_columns(from);

@@ -50,7 +50,7 @@ TEST_SUITE("store/metric_life") {
   TEST_CASE("expiry counts a row once, also when its seal was just made") {
     MetricFolder f{16 << 20};
     const auto end = fill(f.store(), 30, 10s);
-    CHECK_FALSE(maintain(f.store(), end + 20min, 1));  // sealed, the rows still there
+    CHECK_FALSE(maintain(f.store(), end + 20min, 3));  // scan, blocks, head: sealed, rows there
     REQUIRE(entries_of(f, "rows").size() == 30);
     REQUIRE(!entries_of(f, "seals").empty());
     CHECK(*f.store().expire(end + 2h) == 30);
@@ -58,7 +58,7 @@ TEST_SUITE("store/metric_life") {
 
   TEST_CASE("a run killed after any step of sealing and rolling up loses nothing") {
     MetricFolder f{64 << 20, kDays};
-    // More than one step a seal (128 Ki samples) and a roll-up (256 series).
+    // More than one step a seal (32 Ki samples) and a roll-up (256 series).
     const auto end = fill(f.store(), 900, 1s, 300);
     bool done = false;
     for (int steps = 1; !done; ++steps) {

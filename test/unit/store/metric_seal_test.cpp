@@ -117,7 +117,7 @@ TEST_SUITE("store/metric_seal") {
   TEST_CASE("a seal that was not finished is dropped at the start and made again") {
     MetricFolder f{64 << 20};
     fill(f.store(), 0, 601, 400, 1);
-    REQUIRE(*f.store().maintain(at(600)));
+    for (int step = 0; step < 2; ++step) REQUIRE(*f.store().maintain(at(600)));  // scan, blocks
     CHECK(entries(f, "seals") > 0);
     f.reopen();
     CHECK(entries(f, "seals") == 0);
