@@ -230,6 +230,20 @@ void Daemon::add_figures(StatusView& v) const {
           "Samples of series whose names are too long.");
   counter("metric_cache_errors_total", cache.errors, "Failed store operations.");
   counter("log_dropped_lines_total", log::dropped(), "Log lines lost to a full queue.");
+  if (const auto& t = cache.totals) {
+    v.history = {t->series,
+                 t->rows,
+                 t->seals,
+                 t->rolled_minutes,
+                 t->sealed_series,
+                 t->sealed_samples,
+                 cache.used_bytes,
+                 cache.map_bytes,
+                 cache.dropped_rows,
+                 cache.dropped_batches,
+                 cache.damaged_rows,
+                 cache.refused_samples};
+  }
   v.stages = stages_;
   const auto loop = watchdog_->stats();
   v.loop_late = loop.last_late;

@@ -124,6 +124,31 @@ TextTable eviction_table(const json::value& s) {
   return table;
 }
 
+void add_history(const json::value& s, Lines& out) {
+  const auto* history = json_at(s, "history");
+  if (history == nullptr || !history->is_object()) {
+    out.add("history", "-");
+    return;
+  }
+  const auto& h = *history;
+  out.add("history",
+          fmt::format("{} series: {} rows, {} seals of {} samples, {} minutes rolled up; {} of {}",
+                      count(h, "series"),
+                      count(h, "rows"),
+                      count(h, "seals"),
+                      count(h, "sealed_samples"),
+                      count(h, "rolled_minutes"),
+                      bytes_text(json_integer(h, "used_bytes")),
+                      bytes_text(json_integer(h, "map_bytes"))));
+  out.add("history lost",
+          fmt::format("{} rows of a full store, {} batches of a full queue, {} damaged, {} samples "
+                      "of names too long",
+                      count(h, "dropped_rows"),
+                      count(h, "dropped_batches"),
+                      count(h, "damaged_rows"),
+                      count(h, "refused_samples")));
+}
+
 TextTable input_table(const json::value& s) {
   TextTable table({{"input"}, {"age", TextTable::Align::kRight}, {"stale"}});
   for (const auto& i : json_array(s, "inputs")) {
@@ -172,6 +197,7 @@ std::string render_status(const json::value& s) {
   add_cpu(s, out);
   add_interference(s, out);
   add_counts(s, out);
+  add_history(s, out);
   out.table("eviction", eviction_table(s));
   out.table("inputs", input_table(s));
   out.table("sources", source_table(s));

@@ -1,23 +1,62 @@
 #include "app/whole_file.hpp"
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace koordlet::app {
+namespace {
 
-WholeFile::WholeFile(std::string path) : path_{std::move(path)}, temporary_{path_ + ".XXXXXX"} {}
+constexpr std::array kEnding{SIGHUP, SIGINT, SIGTERM};
 
-WholeFile::~WholeFile() {
-  if (fd_) ::unlink(temporary_.c_str());
+// A handler has no argument of its own.
+std::atomic<const char*> g_temporary{nullptr};
+std::array<struct sigaction, kEnding.size()> g_former;
+
+void remove_and_end(int number) {
+  if (const char* path = g_temporary.load()) ::unlink(path);
+  ::signal(number, SIG_DFL);
+  ::raise(number);  // delivered when the handler returns: the parent sees what ended it
 }
 
+void remove_at_signals(const std::string& path) {
+  g_temporary = path.c_str();
+  for (std::size_t i = 0; i < kEnding.size(); ++i) {
+    struct sigaction action {};
+    action.sa_handler = remove_and_end;
+    ::sigaction(kEnding[i], nullptr, &g_former[i]);
+    if (g_former[i].sa_handler != SIG_IGN) ::sigaction(kEnding[i], &action, nullptr);
+  }
+}
+
+void no_longer() {
+  if (g_temporary.load() == nullptr) return;
+  for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding[i], &g_former[i], nullptr);
+  g_temporary = nullptr;
+}
+
+}  // namespace
+
+WholeFile::~WholeFile() {
+  if (!fd_) return;
+  ::unlink(temporary_.c_str());
+  no_longer();
+}
+
+// The handler is there before the file is: mkostemp puts the name into the same bytes.
 Result<void> WholeFile::open() {
+  remove_at_signals(temporary_);
   fd_ = kernel::Fd{::mkostemp(temporary_.data(), O_CLOEXEC)};
-  if (!fd_) return errno_error(errno, path_, "create a temporary file beside it");
-  return {};
+  if (fd_) return {};
+  const int err = errno;
+  no_longer();
+  return errno_error(err, path_, "create a temporary file beside it");
 }
 
 Result<void> WholeFile::write(std::string_view text) const {
@@ -32,6 +71,7 @@ Result<void> WholeFile::write(std::string_view text) const {
 Result<void> WholeFile::keep() {
   if (::fsync(fd_.get()) != 0) return errno_error(errno, path_, "fsync");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return errno_error(errno, path_, "rename");
+  no_longer();
   fd_ = kernel::Fd{};
   return {};
 }

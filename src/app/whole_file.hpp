@@ -8,11 +8,12 @@
 
 namespace koordlet::app {
 
-/// A file that appears under its name when it is whole: written beside it, then renamed. Without
-/// keep() nothing is left behind.
+/// A file that appears under its name when it is whole. Until keep() its text is in a temporary
+/// file beside it, which goes with the object, and when SIGHUP, SIGINT or SIGTERM end the process
+/// (a signal that is ignored stays ignored). For the one thread of a command; one object at a time.
 class WholeFile {
  public:
-  explicit WholeFile(std::string path);
+  explicit WholeFile(std::string path) : path_{std::move(path)}, temporary_{path_ + ".XXXXXX"} {}
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;

@@ -1,22 +1,8 @@
 #include "policy/series_math.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace koordlet::policy {
-
-std::optional<double> nearest_rank(std::vector<double> values, double p) {
-  std::erase_if(values, [](double v) { return !std::isfinite(v); });
-  if (values.empty() || !(p >= 0 && p <= 1)) return std::nullopt;
-  const auto n = values.size();
-  // The margin undoes what binary fractions add: 0.07 * 100 is more than 7.
-  const double rank = std::ceil(p * static_cast<double>(n) - 1e-9);
-  const auto index =
-      static_cast<std::size_t>(std::clamp(rank - 1, 0.0, static_cast<double>(n - 1)));
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(index);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 void RateSum::add(SeriesPoint p) {
   if (!std::isfinite(p.value)) return;

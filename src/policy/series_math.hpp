@@ -16,11 +16,6 @@ struct SeriesPoint {
 };
 using SeriesPoints = std::vector<SeriesPoint>;
 
-/// Nearest rank: index ceil(n p) - 1 of the sorted values, at least 0. nullopt without values, and
-/// for a `p` outside of 0 to 1. (Koordinator's rule is floor(n p) - 1, which is lower by one rank
-/// when n p is not whole and never answers the largest value.)
-std::optional<double> nearest_rank(std::vector<double> values, double p);
-
 /// Growth of a counter a second: rises of neighbours over the time between them. A pair that falls
 /// is a reset of the counter and counts neither as growth nor as time. Takes points one by one, so
 /// that a long window needs no memory.

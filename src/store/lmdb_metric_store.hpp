@@ -60,6 +60,7 @@ class LmdbMetricStore final : public MetricStore {
   Result<std::size_t> expire(StoredTime now) override;
   Result<std::size_t> drop_after(StoredTime t) override;
   std::optional<StoredTime> newest() const override;
+  Totals totals() const override;
   std::uint64_t dropped_rows() const override { return dropped_rows_; }
   std::uint64_t damaged_rows() const override;
   std::uint64_t refused_samples() const override { return refused_samples_; }

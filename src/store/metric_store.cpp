@@ -78,6 +78,19 @@ Result<std::vector<SeriesKey>> LmdbMetricStore::series() {
   return out;
 }
 
+MetricStore::Totals LmdbMetricStore::totals() const {
+  Totals out;
+  out.series = dictionary_.count();
+  out.rows = rows_.count();
+  out.seals = seals_.seals().size();
+  for (const auto& s : seals_.seals()) {
+    out.sealed_series += s.series;
+    out.sealed_samples += s.samples;
+  }
+  out.rolled_minutes = minutes_.rows();
+  return out;
+}
+
 Result<std::unique_ptr<MetricStore>> MetricStore::open(LmdbEnv& env, const Options& options) {
   if (options.ttl <= std::chrono::seconds{0}) {
     return Error{Errc::kRange,

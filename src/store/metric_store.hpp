@@ -74,6 +74,10 @@ struct RollupPoint {
   friend bool operator==(const RollupPoint&, const RollupPoint&) = default;
 };
 
+/// Of kind and owner each, in bytes: room for any name that the daemon makes, and short enough that
+/// both fit into a page token of the API.
+constexpr std::size_t kMaxSeriesText = 512;
+
 /// One question of many: a series and its window, both ends included.
 struct SeriesWindow {
   SeriesKey series;
@@ -91,6 +95,15 @@ class MetricStore {
     std::chrono::seconds ttl{3600};
     std::chrono::seconds retention{0};  ///< of roll-ups, `ttl` or more; 0: none are made
   };
+  /// What the store holds now.
+  struct Totals {
+    std::size_t series = 0;            ///< names in use
+    std::size_t rows = 0;              ///< not sealed yet, or sealed and not dropped yet
+    std::size_t seals = 0;             ///< of samples
+    std::uint64_t sealed_series = 0;   ///< blocks in them: each seal counts its series
+    std::uint64_t sealed_samples = 0;  ///< samples in them
+    std::size_t rolled_minutes = 0;    ///< minutes that have roll-ups
+  };
   /// kNotSupported: the file holds another format or something else; nothing was changed in it.
   static Result<std::unique_ptr<MetricStore>> open(LmdbEnv& env, const Options& options);
   virtual ~MetricStore() = default;
@@ -98,8 +111,8 @@ class MetricStore {
   /// One write transaction. A full map (or disk) drops the oldest data, counts it, and still
   /// takes the batch. A batch whose time is not after the last one is kRange, one that an empty map
   /// cannot hold is kBusy (is_map_full). Of samples of one series in a batch the last one counts; a
-  /// series name of more than 4096 bytes is refused and counted, the rest is taken. No samples: no
-  /// row.
+  /// series whose kind or owner is longer than kMaxSeriesText is refused and counted, the rest is
+  /// taken. No samples: no row.
   virtual Result<void> append(const MetricBatch& batch) = 0;
   /// nullopt: no sample of this series.
   virtual Result<std::optional<TimedValue>> last(const SeriesKey& series) = 0;
@@ -138,6 +151,7 @@ class MetricStore {
   /// Time of the newest batch, or the end of the last rolled-up hour when that is later: batches go
   /// behind it.
   virtual std::optional<StoredTime> newest() const = 0;
+  virtual Totals totals() const = 0;
   virtual std::uint64_t dropped_rows() const = 0;     ///< lost to a full map since open; of
                                                       ///< roll-ups: minutes
   virtual std::uint64_t damaged_rows() const = 0;     ///< skipped since open

@@ -105,7 +105,9 @@ std::optional<SeriesKey> decode_series(std::string_view row) {
   const std::size_t kind = static_cast<unsigned char>(row[1]) |
                            static_cast<std::size_t>(static_cast<unsigned char>(row[2])) << 8;
   row.remove_prefix(kHeader);
-  if (kind > row.size()) return std::nullopt;
+  if (kind > row.size() || kind > kMaxSeriesText || row.size() - kind > kMaxSeriesText) {
+    return std::nullopt;
+  }
   return SeriesKey{std::string{row.substr(0, kind)}, std::string{row.substr(kind)}};
 }
 

@@ -28,6 +28,7 @@ class SeriesDictionary {
 
   const SeriesKey* key(Id id) const { return slots_[id].key; }
   bool used(Id id) const { return id < slots_.size() && slots_[id].used; }
+  std::size_t count() const { return ids_.size(); }  ///< names in use
   Id end() const { return static_cast<Id>(slots_.size()); }
 
   /// Time of the newest row that may hold the series.
@@ -53,11 +54,10 @@ class SeriesDictionary {
 };
 
 /// Dictionary rows: key = id, 4 bytes big endian; value = format (1 byte), length of the kind as
-/// u16 little endian, kind, owner.
+/// u16 little endian, kind, owner; neither is longer than kMaxSeriesText.
 std::string encode_series_id(SeriesDictionary::Id id);
 std::optional<SeriesDictionary::Id> decode_series_id(std::string_view key);
 std::string encode_series(const SeriesKey& key);
 std::optional<SeriesKey> decode_series(std::string_view row);
-constexpr std::size_t kMaxSeriesText = 4096;  ///< of kind and owner each
 
 }  // namespace koordlet::store

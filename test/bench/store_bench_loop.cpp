@@ -131,6 +131,7 @@ void loop_figures() {
   }
   const auto stats = loop.cache.stats();
   if (stats.errors > 0 || stats.dropped_batches > 0) give_up("loop: " + stats.last_error);
+  if (!stats.totals || stats.totals->seals < 6) give_up("loop: expected the seals of an hour");
   loop.handlers.print_as("tsdb_longest_hold");
   loop.appends.print_as("tsdb_longest_hold_append");
   print("tsdb_longest_step_busy_disk", stats.longest_step.count() / 1e3, "ms", 0);

@@ -193,6 +193,11 @@ Result<bool> History::maintain(store::StoredTime now) {
   return r;
 }
 
+std::optional<store::MetricStore::Totals> History::totals() const {
+  if (!store_) return std::nullopt;
+  return store_->totals();
+}
+
 std::uint64_t History::damaged_rows() const {
   return damaged_before_ + (store_ ? store_->damaged_rows() : 0);
 }

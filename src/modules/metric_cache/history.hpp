@@ -55,6 +55,8 @@ class History {
   /// One bounded step of sealing, rolling up and dropping; true: there is more to do.
   Result<bool> maintain(store::StoredTime now);
 
+  /// nullopt: not open.
+  std::optional<store::MetricStore::Totals> totals() const;
   const std::string& moved_aside() const { return moved_aside_; }
   std::uint64_t dropped_rows() const;     ///< over all opens
   std::uint64_t damaged_rows() const;     ///< skipped, over all opens

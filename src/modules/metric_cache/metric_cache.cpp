@@ -68,6 +68,7 @@ void MetricCache::Impl::note(const std::optional<Error>& error) {
     stats.dropped_rows = history.dropped_rows();
     stats.used_bytes = history.used_bytes();
     stats.map_bytes = history.map_bytes();
+    stats.totals = history.totals();
     stats.damaged_rows = history.damaged_rows();
     stats.refused_samples = history.refused_samples();
     set_aside = stats.moved_aside != history.moved_aside();

@@ -39,6 +39,7 @@ class MetricCache {
     /// batches, queries and expiries.
     std::uint64_t batches = 0, samples = 0, dropped_batches = 0, dropped_rows = 0, errors = 0;
     std::uint64_t used_bytes = 0, map_bytes = 0;
+    std::optional<store::MetricStore::Totals> totals;  ///< nullopt: the store is not open
     /// Skipped because they could not be read; names too long to store.
     std::uint64_t damaged_rows = 0, refused_samples = 0;
     /// Steps of sealing, rolling up and dropping that found work, and the longest hold of the

@@ -12,8 +12,6 @@ namespace koordlet::status_api {
 
 namespace {
 
-constexpr std::size_t kMaxToken = 4096;  ///< hex digits: twice the longest cgroup path we meet
-
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
@@ -100,7 +98,8 @@ Result<std::string> read_token(std::string_view token, std::string_view filter) 
         "same filter, or start without it");
   };
   const auto dot = token.find('.');
-  if (dot == std::string_view::npos || dot == 0 || dot % 2 != 0 || dot > kMaxToken) return bad();
+  if (dot == std::string_view::npos || dot == 0 || dot % 2 != 0 || dot > 2 * kMaxTokenText)
+    return bad();
   std::string last;
   for (std::size_t i = 0; i < dot; i += 2) {
     const auto high = hex_digit(token[i]);

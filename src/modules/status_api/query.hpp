@@ -21,6 +21,7 @@ Result<Parameters> parse_query(std::string_view query,
 
 /// A page token names the last item that was shown and is bound to the filter of its request: a
 /// damaged one, or one of another filter, is kParse. It stays good when that item goes away.
+constexpr std::size_t kMaxTokenText = 2048;  ///< bytes of `last` that a token is read with
 std::string make_token(std::string_view last, std::string_view filter);
 Result<std::string> read_token(std::string_view token, std::string_view filter);
 

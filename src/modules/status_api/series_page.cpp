@@ -9,6 +9,8 @@ namespace koordlet::status_api {
 namespace {
 
 namespace asio = boost::asio;
+// Kind, owner, a time of up to 20 digits, and what divides them.
+static_assert(2 * store::kMaxSeriesText + 20 + 2 <= kMaxTokenText);
 constexpr std::size_t kSlice = 1024;  ///< series looked at between two yields: below 0.5 ms
 
 }  // namespace

@@ -112,6 +112,23 @@ json::array helpers(const StatusView& view) {
   return out;
 }
 
+json::value history(const StatusView& view) {
+  if (!view.history) return nullptr;
+  const auto& h = *view.history;
+  return json::object{{"series", h.series},
+                      {"rows", h.rows},
+                      {"seals", h.seals},
+                      {"sealed_series", h.sealed_series},
+                      {"sealed_samples", h.sealed_samples},
+                      {"rolled_minutes", h.rolled_minutes},
+                      {"used_bytes", h.used_bytes},
+                      {"map_bytes", h.map_bytes},
+                      {"dropped_rows", h.dropped_rows},
+                      {"dropped_batches", h.dropped_batches},
+                      {"damaged_rows", h.damaged_rows},
+                      {"refused_samples", h.refused_samples}};
+}
+
 std::string_view state_of(const StatusView::Source& source) {
   if (source.fault.empty()) return "ok";
   return source.unsupported ? "unsupported" : "failed";
@@ -170,6 +187,7 @@ net::HttpResponse status(const StatusView& view) {
   body["faults_total"] = view.faults.size();
   body["stages_us"] = stages(view);
   body["helpers"] = helpers(view);
+  body["history"] = history(view);
   body["loop"] = {{"late_us", micros(view.loop_late)},
                   {"late_max_us", micros(view.loop_late_max)},
                   {"missed_ticks", view.missed_ticks}};

@@ -105,6 +105,12 @@ struct StatusView {
     std::size_t queued = 0;
     std::chrono::milliseconds busy{0};  ///< age of the job that runs now; 0: idle
   };
+  /// What the metric store holds and what it lost since the start.
+  struct History {
+    std::size_t series = 0, rows = 0, seals = 0, rolled_minutes = 0;
+    std::uint64_t sealed_series = 0, sealed_samples = 0, used_bytes = 0, map_bytes = 0;
+    std::uint64_t dropped_rows = 0, dropped_batches = 0, damaged_rows = 0, refused_samples = 0;
+  };
   /// One resource that is followed from outside.
   struct Resource {
     std::string name;                              ///< "pods"
@@ -213,6 +219,7 @@ struct StatusView {
   const Hardware* hardware = nullptr;     ///< borrowed
   Executor executor;
   std::vector<Helper> helpers;
+  std::optional<History> history;  ///< nullopt: the store is not open
   std::vector<Source> sources;
   std::vector<Resource> resources;
   std::optional<Api> api;                                ///< nullopt: no API server is used

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -10,6 +11,7 @@
 
 #include "app/export_text.hpp"
 #include "app/query_command.hpp"
+#include "app/whole_file.hpp"
 #include "support/fake_tree.hpp"
 #include "support/skip.hpp"
 
@@ -176,6 +178,48 @@ TEST_SUITE("query export") {
     CHECK(bad.exit_code == 1);
     CHECK(bad.err.find("no/such/f") != std::string::npos);
     CHECK(unused.asked.empty());
+  }
+  TEST_CASE("--output: a signal that ends the export leaves no temporary file") {
+    for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
+      CAPTURE(number);
+      const test::FakeTree tree{{"out.csv", "old"}};
+      const auto path = tree.path("out.csv");
+      const auto child = ::fork();
+      REQUIRE(child >= 0);
+      if (child == 0) {
+        ::signal(number, SIG_DFL);
+        WholeFile file{path};
+        if (!file.open() || !file.write("half")) ::_exit(1);
+        ::raise(number);
+        ::_exit(2);
+      }
+      int status = 0;
+      REQUIRE(::waitpid(child, &status, 0) == child);
+      REQUIRE(WIFSIGNALED(status));
+      CHECK(WTERMSIG(status) == number);
+      CHECK(read(path) == "old");
+      std::string listed;
+      run_shell("ls " + tree.root() + " | wc -l", listed);
+      CHECK(listed == "1\n");
+    }
+  }
+  TEST_CASE("--output: a signal that is ignored stays ignored, others are as before") {
+    const test::FakeTree tree{{"out.csv", "old"}};
+    const auto former = ::signal(SIGHUP, SIG_IGN);
+    struct sigaction before {
+    }, after{};
+    REQUIRE(::sigaction(SIGTERM, nullptr, &before) == 0);
+    {
+      WholeFile file{tree.path("out.csv")};
+      REQUIRE(file.open());
+      REQUIRE(file.write("new"));
+      ::raise(SIGHUP);
+      REQUIRE(file.keep());
+    }
+    CHECK((::signal(SIGHUP, former) == SIG_IGN));
+    REQUIRE(::sigaction(SIGTERM, nullptr, &after) == 0);
+    CHECK((after.sa_handler == before.sa_handler));
+    CHECK(read(tree.path("out.csv")) == "new");
   }
   TEST_CASE("items of another shape are left out, not a crash") {
     for (const char* item : {"null",

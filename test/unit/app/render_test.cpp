@@ -36,6 +36,10 @@ constexpr const char* kStatus = R"({
               {"name": "psi", "state": "failed", "ok": false, "fault": "not built in", "last_ok_age_ms": null}],
   "pods": {"total": 3, "active": 2, "best_effort": 1},
   "files": {"held": 2, "contested": 0, "refused": 0, "refused_total": 1, "foreign_writes_total": 4},
+  "history": {"series": 910, "rows": 12, "seals": 6, "sealed_series": 5460,
+              "sealed_samples": 3276000, "rolled_minutes": 4320, "used_bytes": 13107200,
+              "map_bytes": 268435456, "dropped_rows": 1, "dropped_batches": 2, "damaged_rows": 3,
+              "refused_samples": 4},
   "faults": ["pod.yaml: spec: missing"], "faults_total": 9,
   "loop": {"missed_ticks": 0}
 })";
@@ -78,6 +82,13 @@ TEST_SUITE("render") {
     CHECK(has(text, "HIGH for 12 s; node use 83.1 %; factor 30.0 %"));
     CHECK(has(text, "3.325 of 4 cores used: LS 2, BE 1.2, system 0.125, host applications 0"));
     CHECK(has(text, "1.5 GiB of 8.0 GiB used"));
+    CHECK(has(text,
+              "910 series: 12 rows, 6 seals of 3276000 samples, 4320 minutes rolled up; 12.5 MiB "
+              "of 256.0 MiB"));
+    CHECK(
+        has(text,
+            "1 rows of a full store, 2 batches of a full queue, 3 damaged, 4 samples of names too "
+            "long"));
     CHECK(has(text, "dry run"));
     CHECK(has(text, "  cold memory  no         -  unsupported: no kidled\n"));
     CHECK(has(text, "  psi          no         -  failed: not built in\n"));
@@ -97,6 +108,7 @@ TEST_SUITE("render") {
       CHECK(has(text, "- of - cores used: LS -, BE -, system -, host applications -"));
       CHECK(has(text, "- for -; node use -; factor -"));
       CHECK(has(text, "- known, - active, - best effort"));
+      CHECK(has(text, "history       -\n"));
     }
   }
 

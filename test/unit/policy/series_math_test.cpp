@@ -14,11 +14,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kHour = 3'600'000;
 
-std::vector<double> one_to(int n) {
-  std::vector<double> out;
-  for (int i = n; i >= 1; --i) out.push_back(i);  // falling: the rule sorts
-  return out;
-}
 /// One point an hour.
 SeriesPoints hourly(const std::vector<double>& values) {
   SeriesPoints out;
@@ -28,42 +23,6 @@ SeriesPoints hourly(const std::vector<double>& values) {
 }
 
 }  // namespace
-
-TEST_SUITE("series/quantile") {
-  TEST_CASE("T13: nearest rank ceil(n p) - 1, where Koordinator takes floor(n p) - 1") {
-    // Of 1..10: Koordinator's p50 5, p90 9, p95 9, p99 9. p95 and p99 differ: 9.5 and 9.9 are not
-    // whole, and the rank above them is the tenth value.
-    CHECK(nearest_rank(one_to(10), 0.50) == 5.0);
-    CHECK(nearest_rank(one_to(10), 0.90) == 9.0);
-    CHECK(nearest_rank(one_to(10), 0.95) == 10.0);
-    CHECK(nearest_rank(one_to(10), 0.99) == 10.0);
-    struct Row {
-      int n, p50, p90, p95, p99;  // indices
-    };
-    // Koordinator: n=20 9,17,18,18; n=60 29,53,56,58; n=300 149,269,284,296. Ours is the same
-    // where n p is whole, and one more where it is not (20 x .99, 60 x .99).
-    for (const Row& r :
-         {Row{20, 9, 17, 18, 19}, Row{60, 29, 53, 56, 59}, Row{300, 149, 269, 284, 296}}) {
-      CAPTURE(r.n);
-      CHECK(nearest_rank(one_to(r.n), 0.50) == r.p50 + 1);
-      CHECK(nearest_rank(one_to(r.n), 0.90) == r.p90 + 1);
-      CHECK(nearest_rank(one_to(r.n), 0.95) == r.p95 + 1);
-      CHECK(nearest_rank(one_to(r.n), 0.99) == r.p99 + 1);
-    }
-  }
-  TEST_CASE("the ends, one value, and fractions that binary numbers miss") {
-    CHECK(nearest_rank(one_to(10), 0) == 1.0);
-    CHECK(nearest_rank(one_to(10), 1) == 10.0);
-    CHECK(nearest_rank({7}, 0.01) == 7.0);
-    CHECK(nearest_rank(one_to(100), 0.07) == 7.0);
-  }
-  TEST_CASE("no values, NaN and a share outside of 0 to 1 are no answer") {
-    CHECK_FALSE(nearest_rank({}, 0.5));
-    CHECK_FALSE(nearest_rank({kNan, kInf, -kInf}, 0.5));
-    CHECK(nearest_rank({kNan, 3}, 0.5) == 3.0);
-    for (const double p : {-0.1, 1.1, kNan, kInf}) CHECK_FALSE(nearest_rank({1}, p));
-  }
-}
 
 TEST_SUITE("series/rate") {
   TEST_CASE("growth over time") {

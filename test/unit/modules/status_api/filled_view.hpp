@@ -74,6 +74,7 @@ struct Filled {
     view.faults = {"a.yaml: spec: expected a map"};
     view.stages = {{"qos", std::chrono::microseconds{20}}};
     view.helpers = {{"storage", 2, milliseconds{250}}};
+    view.history = StatusView::History{};
     view.sources = {{"psi", "cut content", std::nullopt, false},
                     {"cold memory", "no kidled", std::nullopt, true},
                     {"node cpu", "", kNow, false}};

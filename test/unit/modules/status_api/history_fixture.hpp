@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 
 #include "modules/status_api/metric_source.hpp"
 #include "modules/status_api/routes.hpp"
-#include "policy/series_math.hpp"
 #include "support/async.hpp"
 #include "view_fixture.hpp"
 
@@ -82,8 +82,12 @@ class FakeHistory final : public MetricSource {
     }
     if (out.count == 0) co_return std::optional<store::SeriesSummary>{};
     out.mean = sum / static_cast<double>(out.count);
-    std::vector<double> numbers(values.begin(), values.end());
-    for (const double p : quantiles) out.quantiles.push_back(*policy::nearest_rank(numbers, p));
+    std::sort(values.begin(), values.end());
+    for (const double p : quantiles) {  // nearest rank
+      const auto rank = std::ceil(p * static_cast<double>(values.size()) - 1e-9);
+      const auto index = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
+      out.quantiles.push_back(static_cast<double>(values[index]));
+    }
     co_return std::optional{std::move(out)};
   }
   Answer<std::vector<store::TimedValue>> range(store::SeriesKey key,

@@ -133,6 +133,30 @@ TEST_SUITE("status_api/samples") {
     CHECK(next_value["u3"] == 1);
     CHECK(pages == 4);  // 18001 samples of 4000 a page
   }
+  TEST_CASE("names as long as the store takes them: pages go on within and after them") {
+    HistoryBed bed;
+    bed.history.time = kHour + FakeHistory::seconds(9999);
+    const std::string longest(store::kMaxSeriesText, 'k');
+    for (const char end : {'1', '2'}) {
+      auto owner = longest;
+      owner.back() = end;
+      auto& list = bed.history.samples[{longest, owner}];
+      for (int i = 0; i < 5000; ++i) list.push_back({kHour + FakeHistory::seconds(i), i});
+    }
+    std::string next;
+    std::size_t points = 0;
+    int pages = 0;
+    do {
+      const auto body = bed.json_of(kSamples, "window=3h" + next);
+      for (const auto& item : body.at("items").as_array())
+        points += item.at("samples").as_array().size();
+      next = body.at("continue").is_null()
+                 ? std::string{}
+                 : "&continue=" + std::string{body.at("continue").as_string()};
+    } while (!next.empty() && ++pages < 20);
+    CHECK(points == 10'000);
+    CHECK(pages == 2);  // 4000 samples a page
+  }
   TEST_CASE("a full page at the last sample of the last series is the last page") {
     HistoryBed bed;
     auto& list = bed.history.samples[{"pod_cpu_usage", "u1"}];
