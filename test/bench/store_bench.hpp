@@ -25,6 +25,7 @@ inline const store::MetricStore::Options kDay{std::chrono::hours{1}, std::chrono
 using BenchClock = std::chrono::steady_clock;
 double since(BenchClock::time_point start);  ///< seconds
 double thread_cpu();                         ///< seconds that this thread ran so far
+long thread_preemptions();  ///< times that the system took the CPU from this thread
 double p99(std::vector<double> all);
 double mean(const std::vector<double>& all);
 
@@ -42,17 +43,20 @@ class Holds {
   auto time(F f) {
     const auto start = BenchClock::now();
     const auto cpu = thread_cpu();
+    const auto preempted = thread_preemptions();
     auto out = f();
-    add(since(start), thread_cpu() - cpu);
+    add(since(start), thread_cpu() - cpu, thread_preemptions() > preempted);
     return out;
   }
-  void add(double wall_s, double cpu_s);
+  void add(double wall_s, double cpu_s, bool preempted);
   std::size_t count() const { return walls_.size(); }
-  /// NAME (CPU), NAME_wall and NAME_wall_p99, in ms.
+  /// NAME (CPU), NAME_wall, NAME_wall_alone (of those that were not preempted) and NAME_wall_p99,
+  /// in ms.
   void print_as(const std::string& name) const;
 
  private:
   std::vector<double> walls_, cpus_;
+  double alone_ = 0;
 };
 
 store::SeriesKey series(int i);

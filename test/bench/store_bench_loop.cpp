@@ -87,8 +87,9 @@ struct Loop {
       io.restart();
       const auto start = BenchClock::now();
       const auto cpu = thread_cpu();
+      const auto preempted = thread_preemptions();
       const auto ran = io.poll_one();
-      if (ran > 0) handlers.add(since(start), thread_cpu() - cpu);
+      if (ran > 0) handlers.add(since(start), thread_cpu() - cpu, thread_preemptions() > preempted);
       if (ran == 0) ::poll(nullptr, 0, 1);  // ms
     }
   }

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <ctime>
 #include <numeric>
+#include <sys/resource.h>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,12 @@ double thread_cpu() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+long thread_preemptions() {
+  rusage use{};
+  ::getrusage(RUSAGE_THREAD, &use);
+  return use.ru_nivcsw;
+}
+
 double p99(std::vector<double> all) {
   std::sort(all.begin(), all.end());
   return all[all.size() * 99 / 100];
@@ -34,7 +41,8 @@ void give_up(const std::string& error) {
   std::exit(1);
 }
 
-void Holds::add(double wall_s, double cpu_s) {
+void Holds::add(double wall_s, double cpu_s, bool preempted) {
+  if (!preempted) alone_ = std::max(alone_, wall_s * 1e3);
   walls_.push_back(wall_s * 1e3);
   cpus_.push_back(cpu_s * 1e3);
 }
@@ -44,6 +52,7 @@ void Holds::print_as(const std::string& name) const {
   const auto cpu = *std::max_element(cpus_.begin(), cpus_.end());
   print(name, cpu, "ms", mean(cpus_));
   print(name + "_wall", *std::max_element(walls_.begin(), walls_.end()), "ms", cpu);
+  print(name + "_wall_alone", alone_, "ms", cpu);
   print(name + "_wall_p99", p99(walls_), "ms", p99(cpus_));
 }
 
