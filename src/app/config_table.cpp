@@ -338,6 +338,8 @@ std::vector<Setting> make_settings() {
   add_suppress_and_identity(out);
   add_levers(out);
   add_eviction(out);
+  add_burst(out);
+  add_memory(out);
   add_executor_and_store(out);
   add_listeners_and_log(out);
   return out;

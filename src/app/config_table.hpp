@@ -22,5 +22,7 @@ void add_control_plane(std::vector<Setting>& out);  ///< [api] [kubelet] [report
 void add_interference(std::vector<Setting>& out);   ///< [collect] [interference]
 void add_eviction(std::vector<Setting>& out);       ///< [qos.evict] and the rules
 void add_levers(std::vector<Setting>& out);  ///< [qos.resctrl] [qos.blkio] [qos.system], identity
+void add_burst(std::vector<Setting>& out);   ///< [qos.burst]
+void add_memory(std::vector<Setting>& out);  ///< [qos.memory_qos] [qos.memory_soften]
 
 }  // namespace koordlet::app

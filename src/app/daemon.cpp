@@ -79,6 +79,7 @@ Result<void> Daemon::open() {
 
   storage_ = std::make_unique<reactor::Worker>("storage");
   cgroups_ = std::make_unique<kernel::CgroupFs>(config_.host, version_, budget / 4);
+  be_counters_ = std::make_unique<kernel::CgroupCounters>(config_.host, version_, 8);
   cache_ = std::make_unique<MetricCache>(metric_cache_config(config_), *storage_, clock_);
   history_ = std::make_unique<CachedHistory>(*cache_, clock_);
   ControlPlane::Hooks hooks;

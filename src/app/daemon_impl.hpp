@@ -17,6 +17,7 @@
 #include "app/config.hpp"
 #include "app/control_plane.hpp"
 #include "base/clock.hpp"
+#include "kernel/cgroup_counters.hpp"
 #include "kernel/cgroup_fs.hpp"
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
@@ -82,6 +83,7 @@ class Daemon {
   void adopt_caps(const std::vector<ResourceExecutor::Held>& held);
   Snapshot build_snapshot(bool may_relax);
   std::optional<BeRoot> read_be_root() const;
+  void look_for_files(const CgroupPath& group);
   void log_outcomes(const std::vector<Outcome>& outcomes);
   void log_level();
   void note_outcome(const Outcome& outcome, bool news);
@@ -131,6 +133,12 @@ class Daemon {
   std::string boot_id_;
   CgroupVersion version_ = CgroupVersion::kV1;
   bool has_bvt_ = false;
+  /// Control files of a class group that not every kernel has.
+  struct Files {
+    bool known = false;  ///< looked for
+    bool burst = false, memory_min = false, memory_vendor = false, page_cache_limit = false;
+  };
+  Files files_;
   CpuTopology topology_;
   StatusView::Hardware hardware_;
 
@@ -142,6 +150,7 @@ class Daemon {
   std::unique_ptr<kernel::CgroupFs> cgroups_;
   std::unique_ptr<kernel::CgroupFs> reclaim_cgroups_;  ///< of the reclaim thread alone
   std::unique_ptr<reactor::Worker> reclaim_;
+  std::unique_ptr<kernel::CgroupCounters> be_counters_;  ///< memory of the BE root, each tick
   std::unique_ptr<MetricCache> cache_;
   std::unique_ptr<CachedHistory> history_;  ///< reads cache_
   std::unique_ptr<ControlPlane> control_;

@@ -93,6 +93,9 @@ void Daemon::add_qos(StatusView& v) const {
   q.level_changes = s.level_changes;
   q.effective = s.effective;
   add_levers(q);
+  q.burst = s.burst.summary;
+  q.memory_qos = s.memory_qos.summary;
+  q.memory_soften = s.memory_soften;
   v.desired = &qos_->desired();
   v.audit = &audit_;
   add_evictions(v);
@@ -197,6 +200,11 @@ void Daemon::add_figures(StatusView& v) const {
     v.counters[name] = static_cast<double>(value);
     v.help[name] = help;
   };
+  if (const auto& free = qos_->status().memory_qos.summary.available) {
+    gauge("memory_available_bytes",
+          static_cast<double>(free->v),
+          "MemAvailable without the page cache that memory.min protects.");
+  }
   gauge("metric_cache_used_bytes",
         static_cast<double>(cache.used_bytes),
         "Bytes in use in the metric store.");

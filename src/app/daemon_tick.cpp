@@ -304,7 +304,17 @@ std::optional<BeRoot> Daemon::read_be_root() const {
   if (!cpu_max) return cpu_max.error().code == Errc::kNotFound ? std::nullopt : be_root_;
   out.cpu_max = std::get<CpuMax>(*cpu_max);
   if (auto set = kernel::read_effective_cpus(config_.host, version_, out.path)) out.cpuset = *set;
+  if (const auto memory = be_counters_->memory_usage(out.path)) out.memory = *memory;
   return out;
+}
+
+/// Once, when there is a class group to look at.
+void Daemon::look_for_files(const CgroupPath& group) {
+  files_.known = true;
+  files_.burst = cgroups_->has({group, CgroupFile::kCpuBurst});
+  files_.memory_min = cgroups_->has({group, CgroupFile::kMemoryMin});
+  files_.memory_vendor = cgroups_->has({group, CgroupFile::kMemoryWmarkRatio});
+  files_.page_cache_limit = cgroups_->has({group, CgroupFile::kPageCacheLimitSize});
 }
 
 Snapshot Daemon::build_snapshot(bool may_relax) {
@@ -316,9 +326,17 @@ Snapshot Daemon::build_snapshot(bool may_relax) {
   s.signals = signals_;
   s.pods = advisor_->pods();
   s.ls_signals = ls_signals();
+  s.containers = &advisor_->containers();
+  s.usage_valid =
+      config_.collect.collect_interval * config_.qos.policy.pods_stale_intervals_tenths / 10;
   be_root_ = read_be_root();
   s.be_root = be_root_;
   if (be_root_) advisor_->note_be_root(*be_root_);
+  if (be_root_ && !files_.known) look_for_files(be_root_->path);
+  s.has_cpu_burst = files_.burst;
+  s.has_memory_min = files_.memory_min;
+  s.has_memory_vendor = files_.memory_vendor;
+  s.has_page_cache_limit = files_.page_cache_limit;
   s.topology = topology_;
   s.may_relax = may_relax;
   add_levers(s);
@@ -389,7 +407,9 @@ void Daemon::adopt_caps(const std::vector<ResourceExecutor::Held>& held) {
       return p->cgroup == h.key.path;
     });
     if (pod != state->pods.end()) {
-      if (const auto request = be_cpu_request(**pod)) pods.push_back({*request, quota});
+      // A boost of another class says nothing about the factor of BE.
+      const auto request = is_best_effort(**pod) ? be_cpu_request(**pod) : std::nullopt;
+      if (request) pods.push_back({*request, quota});
     } else if (const auto layout = states_->layout();
                layout && h.key.path == layout->tier(KubeQos::kBestEffort)) {
       root_cap = MilliCpu{quota.count() / 100};

@@ -100,7 +100,10 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
     impl_->adopted.reset();
   }
   status.stale = stale_text(snapshot, status.effective.node_stale_seconds);
-  status.ready = status.ready || status.effective.off || status.stale.empty();
+  // Off: nothing that holds has to be kept until the inputs are there.
+  const bool off = status.effective.off && !status.effective.burst.enable.value_or(false) &&
+                   !status.effective.memory_qos.any();
+  status.ready = status.ready || off || status.stale.empty();
 
   const policy::Level before = status.pressure.level;
   std::vector<Proposal> proposals;
@@ -111,6 +114,9 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   impl_->run<policy::BlkIo>(snapshot, status.blkio, proposals);
   impl_->run<policy::SysReconcile>(snapshot, status.system, proposals);
   impl_->run<policy::Resctrl>(snapshot, status.resctrl, proposals);
+  impl_->run<policy::CpuBurst>(snapshot, status.burst, proposals);
+  impl_->run<policy::MemoryQos>(snapshot, status.memory_qos, proposals);
+  impl_->run<policy::MemorySoften>(snapshot, status.memory_soften, proposals);
   if (status.pressure.level != before) ++status.level_changes;
 
   const CgroupPath be_root = snapshot.be_root ? snapshot.be_root->path : CgroupPath{};

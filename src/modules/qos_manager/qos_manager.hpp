@@ -11,8 +11,11 @@
 #include "model/snapshot.hpp"
 #include "policy/blkio.hpp"
 #include "policy/config.hpp"
+#include "policy/cpu_burst.hpp"
 #include "policy/evict.hpp"
 #include "policy/identity.hpp"
+#include "policy/memory_qos.hpp"
+#include "policy/memory_soften.hpp"
 #include "policy/pressure.hpp"
 #include "policy/resctrl.hpp"
 #include "policy/suppress.hpp"
@@ -35,6 +38,9 @@ class QosManager {
     policy::BlkIo::State blkio;
     policy::SysReconcile::State system;
     policy::Resctrl::State resctrl;
+    policy::CpuBurst::State burst;
+    policy::MemoryQos::State memory_qos;
+    policy::MemorySoften::State memory_soften;
     std::string stale;  ///< "" fresh; else which input is how old: caps hold, nothing relaxes
     std::uint64_t ticks = 0;
     std::uint64_t level_changes = 0;

@@ -8,6 +8,7 @@
 #include "modules/status_api/hardware_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
+#include "modules/status_api/qos_sections_json.hpp"
 #include "modules/status_api/status_json.hpp"
 
 namespace koordlet::status_api {
@@ -198,6 +199,9 @@ json::object qos_state(const StatusView& view) {
                       {"be_shares", qos.effective.identity.be_shares},
                       {"be_weight", qos.effective.identity.be_weight}};
   body["levers"] = levers(qos);
+  body["burst"] = burst_json(view);
+  body["memory_qos"] = memory_qos_json(view);
+  body["memory_soften"] = memory_soften_json(view);
   body["nodeslo_faults"] = text_array(qos.effective.faults);
   return body;
 }

@@ -20,6 +20,9 @@
 #include "model/snapshot.hpp"
 #include "model/usage.hpp"
 #include "policy/config.hpp"
+#include "policy/cpu_burst.hpp"
+#include "policy/memory_qos.hpp"
+#include "policy/memory_soften.hpp"
 
 namespace koordlet {
 
@@ -91,6 +94,9 @@ struct StatusView {
     std::uint64_t ticks = 0, level_changes = 0;
     std::optional<MonoTime> hold_until;  ///< hold doubling: nothing relaxes before this time
     std::vector<Lever> levers;
+    policy::CpuBurst::Summary burst;
+    policy::MemoryQos::Summary memory_qos;
+    policy::MemorySoften::State memory_soften;
     policy::EffectiveConfig effective;  ///< thresholds and factors that hold now
   };
   /// ResourceExecutor's counters since start.

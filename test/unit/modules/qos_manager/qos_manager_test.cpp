@@ -251,3 +251,37 @@ TEST_SUITE("qos_manager/near_threshold") {
     CHECK_FALSE(near(off, 40'000, 1000, 100'000));
   }
 }
+
+TEST_SUITE("qos_manager/burst and memory") {
+  TEST_CASE(
+      "the NodeSLO of suppression off: burst goes by its own section, and no input is assumed") {
+    Rig rig;
+    rig.world.slo = enable_slo(false);
+    rig.world.slo->burst.emplace().policy = BurstPolicy::kAuto;
+    rig.manager.step(rig.world.snap());
+    CHECK_FALSE(rig.manager.status().ready);
+    rig.at(10'000);
+    CHECK(rig.manager.status().ready);
+    CHECK(rig.manager.status().burst.summary.on);
+    CHECK(rig.manager.desired().empty());
+  }
+
+  TEST_CASE("pitfall 109: a class that is switched off loses its wishes with the next tick") {
+    Rig rig;
+    rig.world.signals.memory_total = Bytes{std::int64_t{8} << 30};
+    rig.world.pods[0].qos = QosClass::kBe;
+    auto& c = rig.world.pods[0].containers[0];
+    c.limits.batch_memory = Bytes{std::int64_t{1} << 30};
+    const auto wished = [&] {
+      rig.world.wait(seconds{1});
+      rig.world.sample(10'000, 0);
+      auto snap = rig.world.snap();
+      snap.has_memory_min = true;
+      return wish(rig.manager.step(snap), *c.cgroup, CgroupFile::kMemoryHigh);
+    };
+    // 80 % of the limit, in whole pages.
+    CHECK(wished() == "858992640");
+    rig.world.slo.emplace().memory_qos.be.emplace().enable = false;
+    CHECK(wished() == "");
+  }
+}
