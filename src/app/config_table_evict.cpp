@@ -82,7 +82,7 @@ void add_allocatable(std::vector<Setting>& out,
       "percent at which it has done enough"));
 }
 
-void add_memory(std::vector<Setting>& out) {
+void add_memory_rules(std::vector<Setting>& out) {
   out.push_back(boolean("qos.memory_evict.enable",
                         KOORDLET_QOS(memory_evict.enable),
                         "kubernetes source: evict BE pods through the API while the node's memory "
@@ -147,7 +147,7 @@ void add_cpu(std::vector<Setting>& out) {
 
 void add_eviction(std::vector<Setting>& out) {
   add_shared(out);
-  add_memory(out);
+  add_memory_rules(out);
   add_allocatable(
       out, "qos.memory_allocatable_evict", "memory", KOORDLET_QOS(memory_allocatable_evict));
   add_cpu(out);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "policy/be_view.hpp"
-#include "policy/memory_evict.hpp"
+#include "policy/evict_task.hpp"
 #include "policy/memory_values.hpp"
 
 namespace koordlet::policy {
