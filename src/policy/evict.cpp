@@ -188,7 +188,7 @@ Evict::Answer Evict::decide(const Snapshot& snap,
     tasks[static_cast<std::size_t>(plugin)] = judge(plugin, snap, config, st.window);
   }
   const EvictScene scene{
-      snap, config, pending_release(st.ledger, snap, config.evict), input.api_ok};
+      snap, config, pending_release(st.ledger, snap, config.evict), input.api_ok, input.softening};
   for (const auto plugin : kAllEvictPlugins) {
     follow(out, tasks[static_cast<std::size_t>(plugin)], scene, counted);
   }

@@ -22,6 +22,9 @@ struct EvictInput {
   /// The API server answers and the pods are those it says. False: nothing is evicted.
   bool api_ok = false;
   std::vector<EvictionOutcome> outcomes;  ///< since the last call, each exactly once
+  /// Squeezing best effort may still get the node under its memory threshold (softening_holds):
+  /// rules by used memory wait for it.
+  bool softening = false;
 };
 
 /// Where a rule stands, for people.

@@ -63,6 +63,10 @@ bool is_hopeless(const EvictTask& task, const EvictAmounts& pending, const Evict
 
 std::optional<Bar> time_bar(const Evict::State& st, const EvictTask& task, const EvictScene& s) {
   const auto& config = s.config.evict;
+  const bool by_use = task.plugin == EvictPlugin::kBeMemory || task.plugin == EvictPlugin::kMemory;
+  if (s.softening && by_use) {
+    return Bar{EvictPhase::kHeld, "best effort is squeezed first (memory_soften)"};
+  }
   if (auto bar = node_bar(st.ledger, config, s.snap.now); !bar.empty()) {
     return Bar{EvictPhase::kHeld, std::move(bar)};
   }

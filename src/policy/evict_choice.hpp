@@ -15,6 +15,7 @@ struct EvictScene {
   const EffectiveConfig& config;
   EvictAmounts pending;  ///< on its way out, of all resources
   bool api_ok = false;
+  bool softening = false;  ///< as EvictInput says
 };
 
 /// The task is over its threshold and its sample is counted: sets the rule's phase, and names a

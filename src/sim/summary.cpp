@@ -31,11 +31,14 @@ class StepToCap {
   void see(const Row& row, bool counts) {
     const bool capped = row.watched && row.factor_permille <= factor_;
     const bool over = row.use_percent >= percent_ && row.use.be_used > 0;
-    if (!over && !capped) begin_.reset();
-    if (counts && over && !begin_ && !was_capped_) begin_ = row.at - row.length;
-    if (begin_ && capped) {
-      longest_ = std::max(longest_.value_or(milliseconds{0}), row.at - *begin_);
-      begin_.reset();
+    if (!over && !capped) begun_ = false;
+    if (counts && over && !begun_ && !was_capped_) {
+      begun_ = true;
+      begin_ = row.at - row.length;
+    }
+    if (begun_ && capped) {
+      longest_ = std::max(longest_.value_or(milliseconds{0}), row.at - begin_);
+      begun_ = false;
     }
     was_capped_ = capped;
   }
@@ -44,7 +47,9 @@ class StepToCap {
  private:
   int percent_, factor_;
   bool was_capped_ = false;
-  std::optional<milliseconds> begin_, longest_;
+  bool begun_ = false;
+  milliseconds begin_{0};  ///< while `begun_`
+  std::optional<milliseconds> longest_;
 };
 
 }  // namespace

@@ -128,7 +128,10 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
 
 QosManager::Evictions QosManager::evict(const Snapshot& snapshot, const policy::EvictInput& input) {
   Status& status = impl_->status;
-  auto answer = policy::Evict::decide(snapshot, status.effective, input, std::move(status.evict));
+  auto with_softening = input;
+  with_softening.softening = policy::softening_holds(status.memory_soften, snapshot.now);
+  auto answer =
+      policy::Evict::decide(snapshot, status.effective, with_softening, std::move(status.evict));
   status.evict = std::move(answer.state);
   return {std::move(answer.wishes), answer.want_fresh_pods};
 }

@@ -45,6 +45,18 @@ TEST_SUITE("policy/evict") {
     CHECK(rig.state.use_permyriad == 7098);
   }
 
+  TEST_CASE("softening comes first: nobody is named while it may still help, at once when not") {
+    EvictRig rig;
+    rig.add("a", gib(8));
+    rig.softening = true;
+    CHECK(rig.ticks(5, gib(72)).wishes.empty());
+    CHECK(rig.state.phase == EvictPhase::kHeld);
+    CHECK(rig.state.why.find("memory_soften") != std::string::npos);
+    rig.softening = false;
+    rig.tick(gib(72));
+    CHECK(rig.victim() == "a");
+  }
+
   TEST_CASE("82: need 2 GiB, pods of 3, 1 and 1 GiB: one victim") {
     EvictRig rig;
     rig.add("p1", gib(1));

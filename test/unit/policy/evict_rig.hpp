@@ -50,6 +50,7 @@ struct EvictRig {
   std::vector<EvictionOutcome> outcomes;
   bool api_ok = true;
   bool pods_known = true;
+  bool softening = false;
 
   EvictRig() {
     config.memory_evict.enable = true;
@@ -93,6 +94,7 @@ struct EvictRig {
     policy::EvictInput input;
     input.api_ok = api_ok;
     input.outcomes = std::exchange(outcomes, {});
+    input.softening = softening;
     answer = policy::Evict::decide(snap(may_relax), config, input, engine);
     engine = answer.state;
     const auto& rule = engine.rule(plugin);
