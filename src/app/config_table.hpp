@@ -20,6 +20,7 @@ constexpr std::int64_t kGiB = 1024 * kMiB;
 
 void add_control_plane(std::vector<Setting>& out);  ///< [api] [kubelet] [report]
 void add_interference(std::vector<Setting>& out);   ///< [collect] [interference]
+void add_pressure(std::vector<Setting>& out);       ///< [qos.pressure]
 void add_eviction(std::vector<Setting>& out);       ///< [qos.evict] and the rules
 void add_levers(std::vector<Setting>& out);  ///< [qos.resctrl] [qos.blkio] [qos.system], identity
 void add_burst(std::vector<Setting>& out);   ///< [qos.burst]

@@ -89,6 +89,15 @@ Read<std::int64_t> Fields::integer(std::string_view key,
   return {std::nullopt, true};
 }
 
+std::optional<int> Fields::int_or_last(std::string_view key,
+                                       std::int64_t low,
+                                       std::int64_t high,
+                                       const std::optional<int>& last) const {
+  const auto read = integer(key, low, high);
+  if (read.refused) return last;
+  return read.value ? std::optional{static_cast<int>(*read.value)} : std::nullopt;
+}
+
 Read<std::string> Fields::text(std::string_view key) const {
   const auto* v = find(key);
   if (v == nullptr) return {};

@@ -67,6 +67,11 @@ class Fields {
 
   Read<bool> boolean(std::string_view key) const;
   Read<std::int64_t> integer(std::string_view key, std::int64_t low, std::int64_t high) const;
+  /// A refused field keeps `last`, an absent one is absent. `low` and `high` fit an int.
+  std::optional<int> int_or_last(std::string_view key,
+                                 std::int64_t low,
+                                 std::int64_t high,
+                                 const std::optional<int>& last) const;
   Read<std::string> text(std::string_view key) const;
   Read<Fields> object(std::string_view key) const;
   /// nullptr when absent or refused.

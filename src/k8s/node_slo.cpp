@@ -9,23 +9,10 @@
 #include "k8s/fields.hpp"
 #include "k8s/manifest.hpp"
 #include "k8s/metadata.hpp"
-#include "k8s/node_slo_evict.hpp"
-#include "k8s/node_slo_parts.hpp"
-#include "k8s/slo_sections.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
-
-std::optional<int> number(const Fields& fields,
-                          std::string_view key,
-                          std::int64_t low,
-                          std::int64_t high,
-                          const std::optional<int>& last) {
-  const auto read = fields.integer(key, low, high);
-  if (read.refused) return last;
-  if (!read.value) return std::nullopt;
-  return static_cast<int>(*read.value);
-}
 
 std::optional<SuppressPolicy> suppress_policy(const Fields& fields,
                                               const std::optional<SuppressPolicy>& last) {
@@ -49,14 +36,14 @@ std::optional<ThresholdStrategy> decode_threshold(const Fields& spec,
   ThresholdStrategy out;
   out.enable = f.boolean("enable").or_last(old.enable);
   out.cpu_suppress_threshold_percent =
-      number(f, "cpuSuppressThresholdPercent", 0, 100, old.cpu_suppress_threshold_percent);
+      f.int_or_last("cpuSuppressThresholdPercent", 0, 100, old.cpu_suppress_threshold_percent);
   out.cpu_suppress_min_percent =
-      number(f, "cpuSuppressMinPercent", 0, 100, old.cpu_suppress_min_percent);
+      f.int_or_last("cpuSuppressMinPercent", 0, 100, old.cpu_suppress_min_percent);
   out.cpu_suppress_policy = suppress_policy(f, old.cpu_suppress_policy);
   out.memory_evict_threshold_percent =
-      number(f, "memoryEvictThresholdPercent", 0, 100, old.memory_evict_threshold_percent);
+      f.int_or_last("memoryEvictThresholdPercent", 0, 100, old.memory_evict_threshold_percent);
   out.memory_evict_lower_percent =
-      number(f, "memoryEvictLowerPercent", 0, 100, old.memory_evict_lower_percent);
+      f.int_or_last("memoryEvictLowerPercent", 0, 100, old.memory_evict_lower_percent);
   out.evict = decode_evict_thresholds(f, old.evict);
   return out;
 }
@@ -84,7 +71,7 @@ std::optional<PressureStrategy> decode_pressure(const Fields& spec,
       [](const Fields& fields, std::string_view key, const std::optional<int>& before) {
         constexpr auto kLow = std::numeric_limits<int>::min();
         constexpr auto kHigh = std::numeric_limits<int>::max();
-        return number(fields, key, kLow, kHigh, before);
+        return fields.int_or_last(key, kLow, kHigh, before);
       };
   PressureStrategy out;
   out.enable = f.boolean("enable").or_last(old.enable);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "k8s/slo_sections.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {

@@ -3,20 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "k8s/node_slo_parts.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
 
 constexpr std::string_view kAnnotation = "koordinator.sh/cpuBurst";
 constexpr int kDay = 86'400;
-
-std::optional<int> number(
-    const Fields& fields, std::string_view key, int low, int high, const std::optional<int>& last) {
-  const auto read = fields.integer(key, low, high);
-  if (read.refused) return last;
-  return read.value ? std::optional{static_cast<int>(*read.value)} : std::nullopt;
-}
 
 std::optional<BurstPolicy> policy(const Fields& fields, const std::optional<BurstPolicy>& last) {
   constexpr std::array<std::pair<std::string_view, BurstPolicy>, 4> kNames{{
@@ -52,8 +45,8 @@ std::optional<int> period(const Fields& fields, const std::optional<int>& last) 
 CpuBurstStrategy decode_fields(const Fields& fields, const CpuBurstStrategy& old) {
   CpuBurstStrategy out;
   out.policy = policy(fields, old.policy);
-  out.burst_percent = number(fields, "cpuBurstPercent", 0, 10'000, old.burst_percent);
-  out.quota_percent = number(fields, "cfsQuotaBurstPercent", 100, 10'000, old.quota_percent);
+  out.burst_percent = fields.int_or_last("cpuBurstPercent", 0, 10'000, old.burst_percent);
+  out.quota_percent = fields.int_or_last("cfsQuotaBurstPercent", 100, 10'000, old.quota_percent);
   out.quota_period_seconds = period(fields, old.quota_period_seconds);
   return out;
 }
@@ -68,7 +61,7 @@ std::optional<CpuBurstStrategy> decode_burst(const Fields& spec,
   const CpuBurstStrategy old = last.value_or(CpuBurstStrategy{});
   CpuBurstStrategy out = decode_fields(*section.value, old);
   out.pool_threshold_percent =
-      number(*section.value, "sharePoolThresholdPercent", 0, 100, old.pool_threshold_percent);
+      section.value->int_or_last("sharePoolThresholdPercent", 0, 100, old.pool_threshold_percent);
   return out;
 }
 

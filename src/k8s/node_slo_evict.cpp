@@ -1,4 +1,4 @@
-#include "k8s/node_slo_evict.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
@@ -21,12 +21,7 @@ std::optional<CpuEvictPolicy> policy(const Fields& section,
 EvictThresholds decode_evict_thresholds(const Fields& section, const EvictThresholds& last) {
   EvictThresholds out;
   for (const auto& field : kEvictFields) {
-    const auto read = section.integer(field.name, field.low, field.high);
-    if (read.refused) {
-      out.*field.value = last.*field.value;
-    } else if (read.value) {
-      out.*field.value = static_cast<int>(*read.value);
-    }
+    out.*field.value = section.int_or_last(field.name, field.low, field.high, last.*field.value);
   }
   out.cpu_policy = policy(section, last.cpu_policy);
   return out;

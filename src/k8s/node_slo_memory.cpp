@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "k8s/node_slo_parts.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
@@ -31,12 +31,7 @@ constexpr std::array kNumbers{
 MemoryQosStrategy decode_fields(const Fields& fields, const MemoryQosStrategy& old) {
   MemoryQosStrategy out;
   for (const auto& f : kNumbers) {
-    const auto read = fields.integer(f.key, f.low, f.high);
-    if (read.refused) {
-      out.*f.value = old.*f.value;
-    } else if (read.value) {
-      out.*f.value = static_cast<int>(*read.value);
-    }
+    out.*f.value = fields.int_or_last(f.key, f.low, f.high, old.*f.value);
   }
   out.page_cache_enable = fields.boolean("pageCacheEnable").or_last(old.page_cache_enable);
   out.page_cache_reclaim_sync =

@@ -1,4 +1,4 @@
-#include "k8s/slo_sections.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
@@ -13,9 +13,9 @@ ResctrlClass decode_class(const Fields& strategy, const char* name, const Resctr
   const Fields& f = *section.value;
   ResctrlClass out;
   out.enable = f.boolean("enable").or_last(last.enable);
-  out.start_percent = int_or_last(f, "catRangeStartPercent", 0, 100, last.start_percent);
-  out.end_percent = int_or_last(f, "catRangeEndPercent", 0, 100, last.end_percent);
-  out.mba_percent = int_or_last(f, "mbaPercent", 0, 100, last.mba_percent);
+  out.start_percent = f.int_or_last("catRangeStartPercent", 0, 100, last.start_percent);
+  out.end_percent = f.int_or_last("catRangeEndPercent", 0, 100, last.end_percent);
+  out.mba_percent = f.int_or_last("mbaPercent", 0, 100, last.mba_percent);
   if (out.mba_percent == 0) out.mba_percent.reset();  // the original takes 0 for "not said"
   return out;
 }
@@ -30,7 +30,7 @@ CpuQosClass decode_cpu_class(const Fields& strategy, const char* name, const Cpu
   const Fields& f = *section.value;
   CpuQosClass out;
   out.enable = f.boolean("enable").or_last(last.enable);
-  out.group_identity = int_or_last(f, "groupIdentity", -1, 2, last.group_identity);
+  out.group_identity = f.int_or_last("groupIdentity", -1, 2, last.group_identity);
   const auto idle = f.integer("schedIdle", 0, 1);
   if (idle.refused) {
     out.sched_idle = last.sched_idle;
@@ -54,17 +54,6 @@ std::optional<bool> decode_cpu_policy(const Fields& strategy, const std::optiona
 }
 
 }  // namespace
-
-std::optional<int> int_or_last(const Fields& fields,
-                               std::string_view key,
-                               std::int64_t low,
-                               std::int64_t high,
-                               const std::optional<int>& last) {
-  const auto read = fields.integer(key, low, high);
-  if (read.refused) return last;
-  if (!read.value) return std::nullopt;
-  return static_cast<int>(*read.value);
-}
 
 ResctrlStrategy decode_resctrl(const Fields& strategy, const ResctrlStrategy& last) {
   return {decode_class(strategy, "lsrClass", last.lsr),

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/cgroup_file.hpp"
-#include "k8s/slo_sections.hpp"
+#include "k8s/node_slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {
@@ -48,13 +48,13 @@ SystemStrategy decode_system(const Fields& spec, const SystemStrategy& last) {
   SystemStrategy out;
   // The range is that of the product, which only the node's memory tells.
   out.min_free_kbytes_factor =
-      int_or_last(f, "minFreeKbytesFactor", 1, kMost, last.min_free_kbytes_factor);
+      f.int_or_last("minFreeKbytesFactor", 1, kMost, last.min_free_kbytes_factor);
   out.watermark_scale_factor =
-      int_or_last(f, "watermarkScaleFactor", 10, 400, last.watermark_scale_factor);
+      f.int_or_last("watermarkScaleFactor", 10, 400, last.watermark_scale_factor);
   out.memcg_reap_background = flag_or_last(f, "memcgReapBackGround", last.memcg_reap_background);
   out.group_identity_enabled =
       flag_or_last(f, "schedGroupIdentityEnabled", last.group_identity_enabled);
-  out.idle_saver_wmark = int_or_last(f, "schedIdleSaverWmark", 0, kMost, last.idle_saver_wmark);
+  out.idle_saver_wmark = f.int_or_last("schedIdleSaverWmark", 0, kMost, last.idle_saver_wmark);
   out.page_cache_limit_enabled =
       flag_or_last(f, "pageCacheLimitEnabled", last.page_cache_limit_enabled);
   out.sched_features = decode_features(f, last.sched_features);

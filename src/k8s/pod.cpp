@@ -9,9 +9,8 @@
 #include "k8s/manifest.hpp"
 #include "k8s/metadata.hpp"
 #include "k8s/names.hpp"
-#include "k8s/node_slo_parts.hpp"
+#include "k8s/node_slo_sections.hpp"
 #include "k8s/pod_parts.hpp"
-#include "k8s/slo_sections.hpp"
 
 namespace koordlet::k8s {
 namespace {

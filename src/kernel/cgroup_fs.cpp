@@ -36,11 +36,6 @@ Rates rates_of(const IoMax& io) {
   return {io.read_bytes, io.write_bytes, io.read_ops, io.write_ops};
 }
 
-bool is_dir(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /// v1 quota and period are two writes, and the kernel checks quota/period against parent and
 /// children after each. In this order the value in between is never looser than both ends.
 bool quota_first(const CpuMax& have, const CpuMax& want) {
@@ -72,7 +67,7 @@ struct CgroupFs::Impl {
           std::move(e), roots, version, file_name(key.file).controller, key.path);
     }
     // Only a control group of resctrl comes and goes; nothing else does without a reboot.
-    const bool no_group = !key.path.is_root() && is_dir(resctrl_root(roots) + "/info");
+    const bool no_group = !key.path.is_root() && is_directory(resctrl_root(roots) + "/info");
     if (e.code == Errc::kNotFound && !no_group) e.code = Errc::kNotSupported;
     return e;
   }
@@ -87,9 +82,11 @@ struct CgroupFs::Impl {
   Result<CgroupValue> read_pair(const CgroupKey& key);
   Result<CgroupValue> read_throttle(const CgroupKey& key);
   Result<void> write_throttle(const CgroupKey& key, const IoMax& want);
+  /// `path()` is called where the file is opened, and for an error.
+  template <class Path>
   Result<void> write_text(const CgroupKey& key,
                           std::uint32_t slot,
-                          const std::string& path,
+                          Path path,
                           const std::string& text);
   Result<void> write_checked(const CgroupKey& key, const CgroupValue& value);
   Result<void> write_pair(const CgroupKey& key, const CpuMax& want);
@@ -134,20 +131,46 @@ Result<CgroupValue> CgroupFs::Impl::read_throttle(const CgroupKey& key) {
   return CgroupValue{IoMax{rates[0], rates[1], rates[2], rates[3]}};
 }
 
+template <class Path>
+Result<void> CgroupFs::Impl::write_text(const CgroupKey& key,
+                                        std::uint32_t slot,
+                                        Path path,
+                                        const std::string& text) {
+  // Items go by their own way, a line at a time and seldom; single settings through the cache.
+  const auto write = [&] {
+    return key.item.empty() ? cache.write(key.path, slot, path, text)
+                            : write_item(path(), key, text);
+  };
+  auto done = write();
+  if (!done && done.error().code == Errc::kBusy && cache.shed()) done = write();
+  if (done) return done;
+  auto error = missing(done.error(), key);
+  // v1 says EACCES for CPUs that the parent does not have: the value is wrong, not the rights.
+  if (error.code == Errc::kDenied && key.file == CgroupFile::kCpuset &&
+      ::access(path().c_str(), W_OK) == 0) {
+    error.code = Errc::kInvalid;
+    error.context += "; the parent cpuset does not have these CPUs";
+  }
+  return error;
+}
+
 Result<void> CgroupFs::Impl::write_throttle(const CgroupKey& key, const IoMax& want) {
   const auto now = read_throttle(key);
   if (!now) return now.error();
   const auto have = rates_of(std::get<IoMax>(*now));
   const auto rates = rates_of(want);
+  const auto path_at = [&](std::size_t part) {
+    return [this, &key, part] { return throttle_path(key.path, part); };
+  };
   for (std::size_t i = 0; i < rates.size(); ++i) {
     if (have[i] == rates[i]) continue;
-    auto done = write_text(
-        key, slot_of(key.file, i), throttle_path(key.path, i), encode_rate_v1(key.item, rates[i]));
+    auto done =
+        write_text(key, slot_of(key.file, i), path_at(i), encode_rate_v1(key.item, rates[i]));
     if (done) continue;
     for (std::size_t j = 0; j < i; ++j) {
       if (have[j] == rates[j]) continue;
-      const auto back = write_text(
-          key, slot_of(key.file, j), throttle_path(key.path, j), encode_rate_v1(key.item, have[j]));
+      const auto back =
+          write_text(key, slot_of(key.file, j), path_at(j), encode_rate_v1(key.item, have[j]));
       if (!back) return wrap("putting the first part back failed as well", back.error());
     }
     return done;
@@ -175,42 +198,21 @@ Error CgroupFs::Impl::explain_refusal(Error error,
   return error;
 }
 
-Result<void> CgroupFs::Impl::write_text(const CgroupKey& key,
-                                        std::uint32_t slot,
-                                        const std::string& path,
-                                        const std::string& text) {
-  // Items go by their own way, a line at a time and seldom; single settings through the cache.
-  const auto write = [&] {
-    return key.item.empty() ? cache.write(
-                                  key.path, slot, [&] { return path; }, text)
-                            : write_item(path, key, text);
-  };
-  auto done = write();
-  if (!done && done.error().code == Errc::kBusy && cache.shed()) done = write();
-  if (done) return done;
-  auto error = missing(done.error(), key);
-  // v1 says EACCES for CPUs that the parent does not have: the value is wrong, not the rights.
-  if (error.code == Errc::kDenied && key.file == CgroupFile::kCpuset &&
-      ::access(path.c_str(), W_OK) == 0) {
-    error.code = Errc::kInvalid;
-    error.context += "; the parent cpuset does not have these CPUs";
-  }
-  return error;
-}
-
 Result<void> CgroupFs::Impl::write_both(const CgroupKey& key,
                                         const CpuMax& have,
                                         const CpuMax& want,
                                         bool quota) {
   const auto write = [&](bool is_quota, const CpuMax& value) {
-    return is_quota ? write_text(key,
-                                 slot_of(key.file),
-                                 path_of(key),
-                                 encode(version, key.file, CgroupValue{value}))
-                    : write_text(key,
-                                 kPeriodSlot,
-                                 period_path(key.path),
-                                 fmt::format("{}", value.period.count()));
+    return is_quota ? write_text(
+                          key,
+                          slot_of(key.file),
+                          [&] { return path_of(key); },
+                          encode(version, key.file, CgroupValue{value}))
+                    : write_text(
+                          key,
+                          kPeriodSlot,
+                          [&] { return period_path(key.path); },
+                          fmt::format("{}", value.period.count()));
   };
   const auto first = write(quota, want);
   if (!first) return first;
@@ -232,11 +234,17 @@ Result<void> CgroupFs::Impl::write_pair(const CgroupKey& key, const CpuMax& want
   if (have == want) return {};
   if (have.period == want.period) {
     return write_text(
-        key, slot_of(key.file), path_of(key), encode(version, key.file, CgroupValue{want}));
+        key,
+        slot_of(key.file),
+        [&] { return path_of(key); },
+        encode(version, key.file, CgroupValue{want}));
   }
   if (have.quota == want.quota) {
     return write_text(
-        key, kPeriodSlot, period_path(key.path), fmt::format("{}", want.period.count()));
+        key,
+        kPeriodSlot,
+        [&] { return period_path(key.path); },
+        fmt::format("{}", want.period.count()));
   }
   const bool quota = quota_first(have, want);
   auto done = write_both(key, have, want, quota);
@@ -250,10 +258,11 @@ Result<void> CgroupFs::Impl::write_pair(const CgroupKey& key, const CpuMax& want
 Result<void> CgroupFs::Impl::write_checked(const CgroupKey& key, const CgroupValue& value) {
   if (is_v1(key, CgroupFile::kCpuMax)) return write_pair(key, std::get<CpuMax>(value));
   if (is_v1(key, CgroupFile::kIoMax)) return write_throttle(key, std::get<IoMax>(value));
-  return write_text(key,
-                    slot_of(key.file),
-                    path_of(key),
-                    key.item.empty() ? encode(version, key.file, value) : encode_item(key, value));
+  return write_text(
+      key,
+      slot_of(key.file),
+      [&] { return path_of(key); },
+      key.item.empty() ? encode(version, key.file, value) : encode_item(key, value));
 }
 
 CgroupFs::CgroupFs(HostRoots roots, CgroupVersion version, std::size_t descriptor_budget)

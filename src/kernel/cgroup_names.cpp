@@ -1,15 +1,11 @@
 #include "kernel/cgroup_names.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "kernel/fd.hpp"
 
 namespace koordlet::kernel {
 namespace {
-
-bool is_dir(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
-}
 
 std::string machine_file(const HostRoots& roots, CgroupFile file) {
   switch (file) {
@@ -119,10 +115,11 @@ Error explain_missing(Error error,
                       std::string_view controller,
                       const CgroupPath& path) {
   if (error.code != Errc::kNotFound) return error;
-  if (is_dir(cgroup_dir(roots, version, controller, path))) {
+  if (is_directory(cgroup_dir(roots, version, controller, path))) {
     error.code = Errc::kNotSupported;
     error.context += "; the cgroup is there, but this kernel or set-up has no such file";
-  } else if (is_dir(roots.cgroup) && !is_dir(cgroup_dir(roots, version, controller, {}))) {
+  } else if (is_directory(roots.cgroup) &&
+             !is_directory(cgroup_dir(roots, version, controller, {}))) {
     error.code = Errc::kNotSupported;
     error.context += "; this hierarchy is not mounted";
   }

@@ -94,6 +94,11 @@ void Fd::reset() {
   fd_ = -1;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t max) {
   const auto fd = open_fd(path, O_RDONLY);
   if (!fd) return fd.error();

@@ -32,6 +32,9 @@ class Fd {
 /// counts as yes.
 bool is_kernel_file(int fd);
 
+/// Follows symbolic links; false when it cannot be looked at.
+bool is_directory(const std::string& path);
+
 /// Whole content of a small kernel or config file, at most `max` bytes (kRange beyond). Errors name
 /// the path.
 Result<std::string> read_file(const std::string& path, std::size_t max = 1 << 20);

@@ -13,21 +13,13 @@
 #include "kernel/fd.hpp"
 
 namespace koordlet::kernel {
-namespace {
-
-bool is_dir(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-}  // namespace
-
 Result<CgroupVersion> detect_cgroup_version(const HostRoots& roots) {
   struct statfs fs {};
   if (::statfs(roots.cgroup.c_str(), &fs) != 0) return errno_error(errno, roots.cgroup, "statfs");
   if (static_cast<unsigned long>(fs.f_type) == CGROUP2_SUPER_MAGIC) return CgroupVersion::kV2;
   for (const auto* controller : {"cpu", "cpuset", "memory", "cpuacct"}) {
-    if (is_dir(cgroup_dir(roots, CgroupVersion::kV1, controller, {}))) return CgroupVersion::kV1;
+    if (is_directory(cgroup_dir(roots, CgroupVersion::kV1, controller, {})))
+      return CgroupVersion::kV1;
   }
   return Error{Errc::kNotSupported,
                fmt::format("{}: expected a cgroup v2 mount or the folders of the v1 controllers",
@@ -36,8 +28,8 @@ Result<CgroupVersion> detect_cgroup_version(const HostRoots& roots) {
 
 std::optional<CgroupDriver> detect_cgroup_driver(const HostRoots& roots, CgroupVersion version) {
   const auto base = cgroup_dir(roots, version, "cpu", {});
-  if (is_dir(base + "/kubepods.slice")) return CgroupDriver::kSystemd;
-  if (is_dir(base + "/kubepods")) return CgroupDriver::kCgroupfs;
+  if (is_directory(base + "/kubepods.slice")) return CgroupDriver::kSystemd;
+  if (is_directory(base + "/kubepods")) return CgroupDriver::kCgroupfs;
   return std::nullopt;
 }
 

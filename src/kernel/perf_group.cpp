@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -21,11 +20,6 @@ constexpr std::size_t kMostBytes = (3 + 2 * 64) * sizeof(std::uint64_t);
 
 /// Where messages say that something happened.
 std::string on_cpu(int cpu) { return fmt::format("on CPU {}", cpu); }
-
-bool is_directory(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
-}
 
 Result<void> control(int leader, unsigned long request, int cpu, const char* action) {
   if (::ioctl(leader, request, PERF_IOC_FLAG_GROUP) == 0) return {};

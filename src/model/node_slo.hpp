@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "model/node_slo_evict.hpp"
 #include "model/slo_blkio.hpp"
 #include "model/slo_burst.hpp"
 #include "model/slo_cpu.hpp"
+#include "model/slo_evict.hpp"
 #include "model/slo_memory.hpp"
 #include "model/slo_resctrl.hpp"
 #include "model/slo_system.hpp"

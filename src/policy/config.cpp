@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include "policy/config_fields.hpp"
-#include "policy/config_merge.hpp"
 #include "policy/config_sections.hpp"
-#include "policy/evict_resolve.hpp"
 
 namespace koordlet::policy {
 namespace {

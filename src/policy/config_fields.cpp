@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "policy/config_merge.hpp"
 #include "policy/config_sections.hpp"
 
 namespace koordlet::policy {

@@ -4,7 +4,7 @@
 
 #include "base/cgroup_file.hpp"
 #include "policy/config.hpp"
-#include "policy/config_merge.hpp"
+#include "policy/config_sections.hpp"
 
 namespace koordlet::policy {
 namespace {

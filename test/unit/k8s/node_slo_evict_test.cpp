@@ -1,10 +1,10 @@
-#include "k8s/node_slo_evict.hpp"
-
 #include <string>
 
 #include <boost/json/parse.hpp>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+
+#include "k8s/node_slo_sections.hpp"
 
 using namespace koordlet;
 using namespace koordlet::k8s;

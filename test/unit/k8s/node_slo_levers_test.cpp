@@ -3,20 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include "k8s/manifest.hpp"
+#include "unit/k8s/node_slo_bed.hpp"
 
 using namespace koordlet;
 using namespace koordlet::k8s;
 
 namespace {
-
-NodeSloResult slo_of(const std::string& spec, const NodeSlo* last = nullptr) {
-  const auto documents = parse_documents("metadata: {name: n1}\nspec: " + spec + "\n");
-  REQUIRE(documents.has_value());
-  auto r = decode_node_slo(documents->front(), last);
-  REQUIRE(r.has_value());
-  return *r;
-}
 
 NodeSloResult classes(const std::string& strategy, const NodeSlo* last = nullptr) {
   return slo_of("{resourceQOSStrategy: " + strategy + "}", last);

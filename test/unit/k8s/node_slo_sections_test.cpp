@@ -1,22 +1,15 @@
+#include "k8s/node_slo_sections.hpp"
+
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "k8s/manifest.hpp"
-#include "k8s/node_slo_parts.hpp"
+#include "unit/k8s/node_slo_bed.hpp"
 
 using namespace koordlet;
 using namespace koordlet::k8s;
 
 namespace {
-
-NodeSloResult slo_of(const std::string& spec, const NodeSlo* last = nullptr) {
-  const auto documents = parse_documents("metadata: {name: n1}\nspec: " + spec + "\n");
-  REQUIRE(documents.has_value());
-  auto r = decode_node_slo(documents->front(), last);
-  REQUIRE(r.has_value());
-  return *r;
-}
 
 bool names(const std::vector<std::string>& faults, std::string_view part) {
   for (const auto& f : faults) {

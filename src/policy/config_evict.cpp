@@ -1,8 +1,7 @@
-#include "policy/evict_resolve.hpp"
-
 #include <fmt/format.h>
 
 #include "policy/config_fields.hpp"
+#include "policy/config_sections.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -102,36 +101,24 @@ void merge_allocatable(const EvictThresholds& e,
                        const EffectiveConfig& good,
                        EffectiveConfig& out) {
   using E = EvictThresholds;
-  take(out.cpu_allocatable_evict.threshold_percent,
-       e,
-       &E::cpu_allocatable_threshold_percent,
-       good.cpu_allocatable_evict.threshold_percent,
-       out.faults);
-  take(out.cpu_allocatable_evict.lower_percent,
-       e,
-       &E::cpu_allocatable_lower_percent,
-       good.cpu_allocatable_evict.lower_percent,
-       out.faults);
-  take(out.memory_allocatable_evict.threshold_percent,
-       e,
-       &E::memory_allocatable_threshold_percent,
-       good.memory_allocatable_evict.threshold_percent,
-       out.faults);
-  take(out.memory_allocatable_evict.lower_percent,
-       e,
-       &E::memory_allocatable_lower_percent,
-       good.memory_allocatable_evict.lower_percent,
-       out.faults);
-  take(out.evict.priority_threshold,
-       e,
-       &E::priority_threshold,
-       good.evict.priority_threshold,
-       out.faults);
-  take(out.evict.allocatable_priority_threshold,
-       e,
-       &E::allocatable_priority_threshold,
-       good.evict.allocatable_priority_threshold,
-       out.faults);
+  const auto number = [&](auto& to, auto field, const auto& last) {
+    take(to, e, field, last, out.faults);
+  };
+  auto& cpu = out.cpu_allocatable_evict;
+  const auto& good_cpu = good.cpu_allocatable_evict;
+  number(cpu.threshold_percent, &E::cpu_allocatable_threshold_percent, good_cpu.threshold_percent);
+  number(cpu.lower_percent, &E::cpu_allocatable_lower_percent, good_cpu.lower_percent);
+  auto& memory = out.memory_allocatable_evict;
+  const auto& good_memory = good.memory_allocatable_evict;
+  number(memory.threshold_percent,
+         &E::memory_allocatable_threshold_percent,
+         good_memory.threshold_percent);
+  number(memory.lower_percent, &E::memory_allocatable_lower_percent, good_memory.lower_percent);
+  auto& evict = out.evict;
+  number(evict.priority_threshold, &E::priority_threshold, good.evict.priority_threshold);
+  number(evict.allocatable_priority_threshold,
+         &E::allocatable_priority_threshold,
+         good.evict.allocatable_priority_threshold);
 }
 
 /// The section is on: which rules have all that they need?
