@@ -235,6 +235,39 @@ def memory_pressure(k):
 
 
 @case
+def eviction_storm(k):
+    """twenty BE pods, the memory of one needed: exactly one is evicted"""
+    names = [f"storm-{i:02}" for i in range(20)]
+    try:
+        apply(*[pod(n, HOG % 700, {"koordinator.sh/qosClass": "BE"}) for n in names])
+        uids = {n: until(180, f"{n} runs", lambda n=n: running(n))["metadata"]["uid"] for n in names}
+
+        def filled(n):
+            return int(kit.read(f"{kit.CGROUP}/memory/kubepods/besteffort/pod{uids[n]}/memory.usage_in_bytes")) > 690 * 2**20
+
+        until(180, "all have their memory", lambda: all(filled(n) for n in names), 1)
+        until(60, "their memory is known", lambda: k.status()["memory_bytes"]["used"] > 20 * 690 * 2**20, 1)
+        used, total = (k.status()["memory_bytes"][x] for x in ("used", "total"))
+        # Over the threshold by 100 MiB at least; 1 % of the machine and the rest of a percent are less than one pod.
+        threshold = (used - 100 * 2**20) * 100 // total
+        need = used - (threshold - 1) * total // 100
+        check(need < 650 * 2**20, f"one pod is enough: {need >> 20} MiB to free, total {total >> 20} MiB")
+        apply(node_slo({"resourceUsedThresholdWithBE": {
+            "enable": True, "memoryEvictThresholdPercent": threshold,
+            "memoryEvictLowerPercent": threshold - 1}}))
+        start = time.monotonic()
+        until(60, "one is evicted", lambda: len(pods_of(*names)) < len(names), 0.2)
+        took = time.monotonic() - start
+        time.sleep(25)  # longer than every hold of the rule: a second one would fall now
+        left = pods_of(*names)
+        check(len(left) == len(names) - 1, f"exactly one is gone: {len(names) - len(left)} are")
+        figure(f"20 BE pods of 700 MiB, {need >> 20} MiB to free: 1 evicted after {took:.1f} s, none in 25 s more")
+    finally:
+        without_slo()
+        kit.delete_pods(*names)
+
+
+@case
 def rights(k):
     """the chart's ClusterRole is enough: no request was forbidden"""
     # Before the API server is restarted: one that has just started answers 403 until it has read its roles.
