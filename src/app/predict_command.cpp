@@ -1,8 +1,5 @@
 #include "app/predict_command.hpp"
 
-#include <charconv>
-#include <cmath>
-
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -74,12 +71,9 @@ Result<ReplayOptions> replay_options(const ReplayArguments& a) {
     out.nodes = *v;
   }
   if (!a.capacity.empty()) {
-    double v = 0;
-    const auto* end = a.capacity.data() + a.capacity.size();
-    const auto [at, ec] = std::from_chars(a.capacity.data(), end, v);
-    if (ec != std::errc{} || at != end || !std::isfinite(v) || v <= 0)
-      return usage("capacity", a.capacity, "a number above 0");
-    out.capacity = v;
+    const auto v = parse_real(a.capacity);
+    if (!v || *v <= 0) return usage("capacity", a.capacity, "a number above 0");
+    out.capacity = *v;
   }
   return out;
 }

@@ -1,8 +1,6 @@
 #include "app/series_file.hpp"
 
-#include <charconv>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -74,11 +72,9 @@ std::optional<std::int64_t> time_of(std::string_view text, TimeKind kind) {
 }
 
 std::optional<double> amount(std::string_view text) {
-  double out = 0;
-  const auto [at, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (ec != std::errc{} || at != text.data() + text.size()) return std::nullopt;
-  if (!std::isfinite(out) || out < 0 || out > 1e18) return std::nullopt;
-  return out;
+  const auto out = parse_real(text);
+  if (!out || *out < 0 || *out > 1e18) return std::nullopt;
+  return *out;
 }
 
 Result<TimeKind> read_header(std::string_view line, SeriesTable& out) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -46,6 +47,20 @@ Result<std::int64_t> parse_i64(std::string_view text) {
 
 Result<std::uint64_t> parse_u64(std::string_view text) {
   return parse_int<std::uint64_t>(text, "a non-negative integer");
+}
+
+Result<double> parse_real(std::string_view text) {
+  double out = 0;
+  const auto* end = text.data() + text.size();
+  const auto [at, ec] = std::from_chars(text.data(), end, out);
+  if (ec == std::errc::result_out_of_range) {
+    return Error{Errc::kRange,
+                 fmt::format("\"{}\": expected a number of a double", printable(text, 60))};
+  }
+  if (ec != std::errc{} || at != end || !std::isfinite(out)) {
+    return Error{Errc::kParse, fmt::format("\"{}\": expected a number", printable(text, 60))};
+  }
+  return out;
 }
 
 std::optional<std::string_view> next_field(std::string_view& rest) {

@@ -16,6 +16,9 @@ std::string_view trim(std::string_view text);
 /// kRange, the rest kParse.
 Result<std::int64_t> parse_i64(std::string_view text);
 Result<std::uint64_t> parse_u64(std::string_view text);
+/// Whole-string finite number, decimal or with an exponent; no blanks, no '+'. Beyond a double is
+/// kRange, the rest kParse.
+Result<double> parse_real(std::string_view text);
 
 /// A length of time as people write it, in milliseconds: "90s", "1h30m", "7d", "250ms". Whole
 /// numbers, each with a unit of d, h, m, s, ms. Never negative; overflow is kRange, the rest

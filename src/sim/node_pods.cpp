@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernel/cpu_conversion.hpp"
+#include "base/cpu_conversion.hpp"
 #include "sim/node_model.hpp"
 
 /// The pods of the modelled node and their cgroups.
@@ -57,7 +57,7 @@ NodeModel::NodeModel(const Scenario& scenario, CgroupTree& tree)
 
 Number NodeModel::weight_value(std::int64_t shares) const {
   if (tree_.version() == CgroupVersion::kV1) return Number{shares};
-  return Number{kernel::weight_of(shares, kernel::WeightRule::kLinear)};
+  return Number{koordlet::weight_of(shares, WeightRule::kLinear)};
 }
 
 void NodeModel::add_pod(std::size_t group, int number) {
@@ -76,7 +76,7 @@ void NodeModel::add_pod(std::size_t group, int number) {
   Container& container = pod.containers.back();
   container.cgroup = layout_.container(pod.cgroup, container.runtime, container.id).value();
 
-  const auto shares = spec.request ? kernel::shares_of(*spec.request) : kBeShares;
+  const auto shares = spec.request ? shares_of(*spec.request) : kBeShares;
   for (const auto& path : {pod.cgroup, *container.cgroup}) {
     tree_.make(path);
     tree_.set({path, CgroupFile::kCpuWeight}, weight_value(shares));
@@ -129,7 +129,7 @@ void NodeModel::weigh_tiers() {
     if (p.pod->kube_qos == KubeQos::kBurstable) asked += group.request.value_or(MilliCpu{});
   }
   tree_.set({layout_.tier(KubeQos::kBurstable), CgroupFile::kCpuWeight},
-            weight_value(kernel::shares_of(asked)));
+            weight_value(shares_of(asked)));
 }
 
 void NodeModel::apply(const Event& event) {

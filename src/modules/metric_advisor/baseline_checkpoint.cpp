@@ -1,6 +1,5 @@
 #include "modules/metric_advisor/baseline_checkpoint.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -9,6 +8,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
+
+#include "base/parse.hpp"
 
 namespace koordlet {
 namespace {
@@ -53,12 +54,8 @@ json::object encode(const Baseline& b) {
 std::optional<double> real_of(const json::object& from, std::string_view key) {
   const auto* v = from.if_contains(key);
   if (v == nullptr || !v->is_string()) return std::nullopt;
-  const auto& text = v->get_string();
-  const auto* end = text.data() + text.size();
-  double out = 0;
-  const auto [at, ec] = std::from_chars(text.data(), end, out);
-  if (ec != std::errc{} || at != end) return std::nullopt;
-  return out;
+  const auto out = parse_real(v->get_string());
+  return out ? std::optional{*out} : std::nullopt;
 }
 
 /// Whole and not negative; the library keeps a number below 2^63 as signed.

@@ -1,8 +1,6 @@
 #include "modules/status_api/metric_query.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -35,11 +33,9 @@ std::string_view parameter(const Parameters& parameters,
 std::optional<double> number(std::string_view text, double low, double high) {
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos)
     return std::nullopt;
-  double value = 0;
-  const auto end = text.data() + text.size();
-  const auto [stop, ec] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  if (ec != std::errc{} || stop != end || !(value >= low && value <= high)) return std::nullopt;
-  return value;
+  const auto value = parse_real(text);
+  if (!value || *value < low || *value > high) return std::nullopt;
+  return *value;
 }
 
 std::optional<MetricFunction> parse_function(std::string_view text) {

@@ -21,6 +21,19 @@ TEST_SUITE("parse") {
     CHECK(parse_u64("007").value() == 7);
   }
 
+  TEST_CASE("whole real numbers, finite") {
+    CHECK(parse_real("1.25").value() == 1.25);
+    CHECK(parse_real("-3").value() == -3);
+    CHECK(parse_real("5e-1").value() == 0.5);
+    for (const char* bad :
+         {"", " 1", "1 ", "+1", "1.2x", "x", "nan", "inf", "-inf", "0x10", "1,5"}) {
+      CAPTURE(bad);
+      REQUIRE_FALSE(parse_real(bad));
+      CHECK(parse_real(bad).error().code == Errc::kParse);
+    }
+    CHECK(parse_real("1e999").error().code == Errc::kRange);
+  }
+
   TEST_CASE("overflow is kRange") {
     CHECK(parse_i64("9223372036854775808").error().code == Errc::kRange);
     CHECK(parse_i64("-9223372036854775809").error().code == Errc::kRange);

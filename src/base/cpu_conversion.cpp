@@ -1,10 +1,10 @@
-#include "kernel/cpu_conversion.hpp"
+#include "base/cpu_conversion.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace koordlet::kernel {
+namespace koordlet {
 namespace {
 
 constexpr std::int64_t kMinShares = 2, kMaxShares = 262'144;
@@ -75,4 +75,4 @@ std::optional<WeightRule> detect_weight_rule(std::int64_t shares, std::int64_t w
   return linear ? WeightRule::kLinear : WeightRule::kLog;
 }
 
-}  // namespace koordlet::kernel
+}  // namespace koordlet

@@ -1,11 +1,10 @@
-#include "kernel/cpu_conversion.hpp"
+#include "base/cpu_conversion.hpp"
 
 #include <limits>
 
 #include <doctest/doctest.h>
 
 using namespace koordlet;
-using namespace koordlet::kernel;
 using std::chrono::microseconds;
 
 TEST_SUITE("cpu_conversion") {

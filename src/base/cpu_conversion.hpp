@@ -8,7 +8,7 @@
 #include "base/units.hpp"
 
 /// CPU amounts as cgroup numbers (reference: cgroups-and-executor, sections 5.1 and 5.2). Pure.
-namespace koordlet::kernel {
+namespace koordlet {
 
 /// cpu.shares of a request: 2 for 0 and less, else 1024 a core, within 2..262144.
 std::int64_t shares_of(MilliCpu amount);
@@ -31,4 +31,4 @@ std::int64_t shares_of_weight(std::int64_t weight, WeightRule rule);
 /// none do.
 std::optional<WeightRule> detect_weight_rule(std::int64_t shares, std::int64_t weight);
 
-}  // namespace koordlet::kernel
+}  // namespace koordlet
