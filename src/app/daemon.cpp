@@ -52,8 +52,9 @@ Result<void> Daemon::open_state() {
   if (!state_env_->moved_aside().empty()) {
     log::error(
         "state store",
-        fmt::format("was damaged and is set aside as {}: originals of an earlier run are lost",
-                    state_env_->moved_aside()));
+        fmt::format("was damaged and is set aside as {}: originals of an earlier run are lost; {}",
+                    state_env_->moved_aside(),
+                    state_env_->aside_reason()));
   }
   journal_.emplace(*state_env_);
   return {};

@@ -71,19 +71,21 @@ Result<void> take_query_flags(const std::vector<std::pair<std::string, std::stri
   const auto selector = selector_of(out);
   if (!selector) return selector.error();
   const bool table = out.format.empty() && out.metric.empty();
-  if (table && (!out.functions.empty() || !out.step.empty()))
-    return fault("query: expected a METRIC for --func and --step");
+  for (const auto& [name, value] : given) {
+    if (table && name != "label")
+      return fault(fmt::format("--{}: expected a METRIC with it", name));
+  }
   return {};
 }
 
 Result<std::string> selector_of(const QueryOptions& options) {
-  if (options.metric.empty()) {
-    if (!options.labels.empty()) return fault("--label: expected a METRIC");
-    return std::string{};
-  }
-  auto selector = parse_selector(options.metric);
+  const bool exported = !options.format.empty();
+  if (options.metric.empty() && options.labels.empty()) return std::string{};
+  if (options.metric.empty() && !exported) return fault("--label: expected a METRIC");
+  auto selector = options.metric.empty() ? Result<MetricSelector>{MetricSelector{}}
+                                         : parse_selector(options.metric);
   if (!selector) return selector.error();
-  if (selector->metric.empty())
+  if (selector->metric.empty() && !exported)
     return fault(fmt::format("query: {}: expected a METRIC", options.metric));
   for (const auto& text : options.labels) {
     const auto equals = text.find('=');

@@ -105,8 +105,9 @@ CommandOutput daemon_would_restore(const Ask& ask) {
 void restore_with(store::LmdbEnv& env, const Config& config, bool dry_run, CommandOutput& out) {
   if (!env.moved_aside().empty()) {
     fail(out,
-         fmt::format("the journal was damaged and is now {}: the original values are not known",
-                     env.moved_aside()));
+         fmt::format("the journal was damaged and is now {}: the original values are not known; {}",
+                     env.moved_aside(),
+                     env.aside_reason()));
     return;
   }
   const auto version = kernel::detect_cgroup_version(config.host);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace koordlet::app {
@@ -35,6 +37,12 @@ void remove_at_signals(const std::string& path) {
   }
 }
 
+mode_t current_umask() {
+  const auto mask = ::umask(0);
+  ::umask(mask);
+  return mask;
+}
+
 void no_longer() {
   if (g_temporary.load() == nullptr) return;
   for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding[i], &g_former[i], nullptr);
@@ -44,16 +52,37 @@ void no_longer() {
 }  // namespace
 
 WholeFile::~WholeFile() {
-  if (!fd_) return;
+  if (!fd_ || in_place_) return;
   ::unlink(temporary_.c_str());
   no_longer();
 }
 
 // The handler is there before the file is: mkostemp puts the name into the same bytes.
 Result<void> WholeFile::open() {
+  struct stat st {};
+  const bool exists = ::stat(path_.c_str(), &st) == 0;
+  if (exists && !S_ISREG(st.st_mode)) {
+    in_place_ = true;
+    fd_ = kernel::Fd{::open(path_.c_str(), O_WRONLY | O_CLOEXEC)};
+    return fd_ ? Result<void>{} : errno_error(errno, path_, "open for writing");
+  }
+  if (exists) {
+    std::error_code ec;
+    const auto target = std::filesystem::canonical(path_, ec);
+    if (!ec) path_ = target.string();
+  }
+  temporary_ = path_ + ".XXXXXX";
   remove_at_signals(temporary_);
   fd_ = kernel::Fd{::mkostemp(temporary_.data(), O_CLOEXEC)};
-  if (fd_) return {};
+  if (fd_) {
+    const auto mode = exists ? st.st_mode & 07777 : 0666 & ~current_umask();
+    if (::fchmod(fd_.get(), mode) == 0) return {};
+    const auto error = errno_error(errno, path_, "set the mode of a temporary file beside it");
+    ::unlink(temporary_.c_str());
+    fd_ = kernel::Fd{};
+    no_longer();
+    return error;
+  }
   const int err = errno;
   no_longer();
   return errno_error(err, path_, "create a temporary file beside it");
@@ -69,6 +98,10 @@ Result<void> WholeFile::write(std::string_view text) const {
 }
 
 Result<void> WholeFile::keep() {
+  if (in_place_) {
+    fd_ = kernel::Fd{};
+    return {};
+  }
   if (::fsync(fd_.get()) != 0) return errno_error(errno, path_, "fsync");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return errno_error(errno, path_, "rename");
   no_longer();

@@ -10,10 +10,12 @@ namespace koordlet::app {
 
 /// A file that appears under its name when it is whole. Until keep() its text is in a temporary
 /// file beside it, which goes with the object, and when SIGHUP, SIGINT or SIGTERM end the process
-/// (a signal that is ignored stays ignored). For the one thread of a command; one object at a time.
+/// (a signal that is ignored stays ignored). A file that it replaces is the one behind symbolic
+/// links, and keeps its mode; what is there and is no regular file (a device, a pipe) is written
+/// to, never replaced. For the one thread of a command; one object at a time.
 class WholeFile {
  public:
-  explicit WholeFile(std::string path) : path_{std::move(path)}, temporary_{path_ + ".XXXXXX"} {}
+  explicit WholeFile(std::string path) : path_{std::move(path)} {}
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
@@ -25,6 +27,7 @@ class WholeFile {
  private:
   std::string path_, temporary_;
   kernel::Fd fd_;
+  bool in_place_ = false;  ///< written to as it is
 };
 
 }  // namespace koordlet::app

@@ -7,8 +7,8 @@
 
 namespace koordlet {
 
-/// Levenshtein distance in bytes: fewest insertions, deletions and replacements. Time and memory
-/// grow with both lengths: cap what comes from outside.
+/// Levenshtein distance in bytes: fewest insertions, deletions and replacements; ASCII case does
+/// not count. Time and memory grow with both lengths: cap what comes from outside.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// At most `most` of `names` that `wrong` may have meant, nearest first: within 2 edits, a third of

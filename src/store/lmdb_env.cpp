@@ -21,6 +21,7 @@ namespace koordlet::store {
 namespace {
 
 constexpr std::uint64_t kMinMap = 256 << 10;
+constexpr off_t kLockFile = 16 << 10;           // more than LMDB's 126 reader slots take
 constexpr std::uint64_t kDiskStep = 256 << 10;  // blocks taken from the disk at a time
 constexpr std::string_view kOwnerLock = "owner.lock";
 
@@ -68,6 +69,18 @@ Result<kernel::Fd> own_folder(const std::string& folder) {
   return folder_error(errno, folder, "lock owner.lock");
 }
 
+/// LMDB maps the lock file as soon as it has made it, with holes: touching one on a full disk is a
+/// SIGBUS. With blocks taken first the full disk is an error.
+Result<void> reserve_lock_file(const std::string& folder) {
+  const auto path = folder + "/lock.mdb";
+  const kernel::Fd fd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!fd) return folder_error(errno, folder, "open lock.mdb");
+  const int rc = ::posix_fallocate(fd.get(), 0, kLockFile);
+  // A file system that cannot allocate ahead is not a full one.
+  if (rc == ENOSPC || rc == EDQUOT) return folder_error(rc, folder, "allocate lock.mdb");
+  return {};
+}
+
 class Txn {
  public:
   Txn() = default;
@@ -105,7 +118,7 @@ struct LmdbEnv::Impl {
   Options options;
   kernel::Fd owner;
   MDB_env* env = nullptr;
-  std::string moved_aside;
+  std::string moved_aside, aside_reason;
   std::uint64_t page_size = 4096;
   std::uint64_t on_disk = 0;  // bytes of the file that have disk blocks
   bool writing = false;
@@ -159,6 +172,7 @@ Result<LmdbEnv> LmdbEnv::open(const Options& options) {
 
   auto sound = check_lmdb_file(folder + "/data.mdb");
   bool damaged = !sound && sound.error().code == Errc::kParse;
+  std::string reason = damaged ? sound.error().context : std::string{};
   if (!sound && !damaged && sound.error().code != Errc::kNotFound) {
     return sound.error();
   }
@@ -168,11 +182,14 @@ Result<LmdbEnv> LmdbEnv::open(const Options& options) {
       auto moved = move_store_files(folder, "damaged");
       if (!moved) return moved.error();
       impl->moved_aside = *moved;
+      impl->aside_reason = reason;
     }
+    if (auto r = reserve_lock_file(folder); !r) return r.error();
     const int rc = impl->start();
     if (rc == 0) break;
     const auto error = lmdb_error(rc, "open");
     damaged = is_damaged(error);
+    reason = error.context;
     if (!damaged || attempt > 0) {
       return rc > 0 ? folder_error(rc, folder, "open the environment") : wrap(folder, error);
     }
@@ -189,6 +206,7 @@ Result<std::string> LmdbEnv::set_aside(LmdbEnv env, std::string_view reason) {
 
 const std::string& LmdbEnv::folder() const { return impl_->options.folder; }
 const std::string& LmdbEnv::moved_aside() const { return impl_->moved_aside; }
+const std::string& LmdbEnv::aside_reason() const { return impl_->aside_reason; }
 MDB_env* LmdbEnv::get() const { return impl_->env; }
 std::uint64_t LmdbEnv::page_size() const { return impl_->page_size; }
 
@@ -212,7 +230,11 @@ std::uint64_t LmdbEnv::reserve(std::uint64_t bytes) {
   int fd = -1;
   struct stat st {};
   if (mdb_env_get_fd(impl_->env, &fd) != 0) return map;
-  if (::fstat(fd, &st) == 0) on_disk = std::max(on_disk, static_cast<std::uint64_t>(st.st_size));
+  if (::fstat(fd, &st) == 0) {
+    // Blocks that an earlier run took ahead lie behind the end of the file, in whole steps.
+    const auto blocks = static_cast<std::uint64_t>(st.st_blocks) * 512 / kDiskStep * kDiskStep;
+    on_disk = std::max({on_disk, static_cast<std::uint64_t>(st.st_size), std::min(blocks, map)});
+  }
   if (bytes <= on_disk || on_disk >= map) return map;
   const auto target = std::min(map, (bytes + kDiskStep - 1) / kDiskStep * kDiskStep);
   // Asked first: an allocation that fails half way keeps what it got.

@@ -40,7 +40,8 @@ class LmdbEnv {
   ~LmdbEnv();
 
   const std::string& folder() const;
-  const std::string& moved_aside() const;  ///< new name of the damaged folder, or empty
+  const std::string& moved_aside() const;   ///< new name of the damaged folder, or empty
+  const std::string& aside_reason() const;  ///< what was wrong with it, or empty
   MDB_env* get() const;
   std::uint64_t map_size() const;
   std::uint64_t page_size() const;

@@ -30,7 +30,10 @@ Result<void> History::open_files() {
   for (bool again = false;; again = true) {
     auto env = store::LmdbEnv::open(options);
     if (!env) return env.error();
-    if (!env->moved_aside().empty()) moved_aside_ = env->moved_aside();
+    if (!env->moved_aside().empty()) {
+      moved_aside_ = env->moved_aside();
+      aside_reason_ = env->aside_reason();
+    }
     env_.emplace(std::move(*env));
     auto opened = store::MetricStore::open(*env_, {options_.ttl, options_.retention});
     if (opened) {
@@ -47,6 +50,7 @@ Result<void> History::open_files() {
     env_.reset();
     if (!moved) return moved.error();
     moved_aside_ = *moved;
+    aside_reason_ = error.context;
   }
 }
 

@@ -58,8 +58,9 @@ class History {
   /// nullopt: not open.
   std::optional<store::MetricStore::Totals> totals() const;
   const std::string& moved_aside() const { return moved_aside_; }
-  std::uint64_t dropped_rows() const;     ///< over all opens
-  std::uint64_t damaged_rows() const;     ///< skipped, over all opens
+  const std::string& aside_reason() const { return aside_reason_; }  ///< what was wrong with it
+  std::uint64_t dropped_rows() const;                                ///< over all opens
+  std::uint64_t damaged_rows() const;                                ///< skipped, over all opens
   std::uint64_t refused_samples() const;  ///< names too long, over all opens
   std::uint64_t used_bytes() const { return env_ ? env_->used_bytes() : 0; }
   std::uint64_t map_bytes() const { return env_ ? env_->map_size() : 0; }
@@ -75,7 +76,7 @@ class History {
   Options options_;
   std::optional<store::LmdbEnv> env_;
   std::unique_ptr<store::MetricStore> store_;  // goes before env_
-  std::string moved_aside_;
+  std::string moved_aside_, aside_reason_;
   std::uint64_t dropped_before_ = 0, damaged_before_ = 0, refused_before_ = 0;
   std::optional<store::StoredTime> reopened_at_;
   store::StoredTime now_{0};  // newest time that any call has seen

@@ -50,6 +50,7 @@ struct MetricCache::Impl : std::enable_shared_from_this<MetricCache::Impl> {
   // Storage thread.
   History history;
   std::string logged, logged_maintain;
+  std::uint64_t drops_told = 1;  ///< so many dropped rows are worth the next line in the log
   bool maintain_queued = false;
 
   void store_batch(store::StoredTime at, std::vector<store::MetricSample> samples);
@@ -79,7 +80,21 @@ void MetricCache::Impl::note(const std::optional<Error>& error) {
     }
   }
   if (set_aside) {
-    log::warn(kSubject, "the store could not be used, it was moved to " + history.moved_aside());
+    log::warn(kSubject,
+              fmt::format("{}: the store could not be used, it was moved to {}",
+                          history.aside_reason(),
+                          history.moved_aside()));
+  }
+  // At 1, 2, 4, ... rows: a full disk would say it each second.
+  if (const auto dropped = history.dropped_rows(); dropped >= drops_told) {
+    drops_told = dropped * 2;
+    log::warn(kSubject,
+              fmt::format("no room for new data: {} rows of old data dropped so far; the store "
+                          "holds {} bytes and may have {} (store.metrics_map_size, and what the "
+                          "disk has free)",
+                          dropped,
+                          history.used_bytes(),
+                          history.map_bytes()));
   }
 }
 

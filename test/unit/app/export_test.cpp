@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +222,49 @@ TEST_SUITE("query export") {
     REQUIRE(::sigaction(SIGTERM, nullptr, &after) == 0);
     CHECK((after.sa_handler == before.sa_handler));
     CHECK(read(tree.path("out.csv")) == "new");
+  }
+  TEST_CASE("--output: a device is written to, never replaced") {
+    const test::FakeTree tree;
+    const auto path = tree.path("null");
+    KOORDLET_SKIP_UNLESS(::mknod(path.c_str(), S_IFCHR | 0666, ::makedev(1, 3)) == 0,
+                         "needs the right to make a device");
+    {
+      WholeFile file{path};
+      if (!file.open()) {
+        KOORDLET_SKIP_UNLESS(false, "devices cannot be opened on this file system");
+      }
+      REQUIRE(file.write("text"));
+      REQUIRE(file.keep());
+    }
+    struct stat st {};
+    REQUIRE(::stat(path.c_str(), &st) == 0);
+    CHECK(S_ISCHR(st.st_mode));
+    std::string listed;
+    run_shell("ls " + tree.root() + " | wc -l", listed);
+    CHECK(listed == "1\n");
+  }
+  TEST_CASE("--output: a full device is an error") {
+    WholeFile file{"/dev/full"};
+    REQUIRE(file.open());
+    CHECK_FALSE(file.write("text"));
+  }
+  TEST_CASE("--output: the file behind a link is replaced, and keeps its mode") {
+    const test::FakeTree tree{{"real.csv", "old"}};
+    const auto real = tree.path("real.csv"), link = tree.path("link.csv");
+    REQUIRE(::chmod(real.c_str(), 0640) == 0);
+    REQUIRE(::symlink("real.csv", link.c_str()) == 0);
+    {
+      WholeFile file{link};
+      REQUIRE(file.open());
+      REQUIRE(file.write("new"));
+      REQUIRE(file.keep());
+    }
+    CHECK(read(real) == "new");
+    struct stat st {};
+    REQUIRE(::lstat(link.c_str(), &st) == 0);
+    CHECK(S_ISLNK(st.st_mode));
+    REQUIRE(::stat(real.c_str(), &st) == 0);
+    CHECK((st.st_mode & 07777) == 0640);
   }
   TEST_CASE("items of another shape are left out, not a crash") {
     for (const char* item : {"null",

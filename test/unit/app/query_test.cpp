@@ -196,6 +196,7 @@ TEST_SUITE("query flags") {
         {{"query", "a", "--label", "b-c=x"}, "selector"},
         {{"query", "--label", "a=b"}, "--label: expected a METRIC"},
         {{"query", "--func", "mean"}, "expected a METRIC"},
+        {{"query", "--window", "5m"}, "--window: expected a METRIC"},
         {{"query", "{a=\"b\"}"}, "expected a METRIC"},
         {{"query", "a{"}, "at byte 3"},
         {{"query", "a", "b"}, "unexpected argument"},

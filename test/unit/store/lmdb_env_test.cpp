@@ -1,6 +1,7 @@
 #include "store/lmdb_env.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -29,6 +30,28 @@ LmdbEnv::Options in(const FakeTree& tree, std::string_view name = "db") {
   o.map_size = 1 << 20;
   return o;
 }
+
+/// A small disk of its own for as long as it lives.
+struct TmpFs {
+  TmpFs(std::string at, const char* options) : path{std::move(at)} {
+    ::mkdir(path.c_str(), 0700);
+    mounted = ::mount("none", path.c_str(), "tmpfs", 0, options) == 0;
+  }
+  TmpFs(const TmpFs&) = delete;
+  TmpFs& operator=(const TmpFs&) = delete;
+  ~TmpFs() {
+    if (mounted) ::umount2(path.c_str(), MNT_DETACH);
+  }
+  bool fill() const {
+    std::ofstream out{path + "/filler"};
+    const std::string block(4096, 'x');
+    while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+    return true;
+  }
+  std::string path;
+  bool mounted = false;
+};
 
 int exit_code_of(pid_t child) {
   int status = 0;
@@ -119,6 +142,46 @@ TEST_SUITE("store/lmdb_env") {
     CHECK(env.error().context.find(tree.path("ro/db")) == 0);
     REQUIRE(itself.has_error());
     CHECK(itself.error().code == Errc::kDenied);
+  }
+
+  TEST_CASE("a first start on a full disk is an error with the reason, not a signal") {
+    const FakeTree tree;
+    const TmpFs disk{tree.path("disk"), "size=64k"};
+    KOORDLET_SKIP_UNLESS(disk.mounted, "needs the right to mount");
+    REQUIRE(disk.fill());
+    const auto child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      const auto env = LmdbEnv::open(in(tree, "disk/db"));
+      ::_exit(env.has_error() && is_disk_full(env.error()) ? 3 : 4);
+    }
+    CHECK(exit_code_of(child) == 3);
+  }
+
+  TEST_CASE(
+      "blocks that an earlier run took ahead are there for the next one, on a full disk too") {
+    const FakeTree tree;
+    const TmpFs disk{tree.path("disk"), "size=2m"};
+    KOORDLET_SKIP_UNLESS(disk.mounted, "needs the right to mount");
+    constexpr std::uint64_t kTaken = 512 << 10;
+    {
+      auto env = LmdbEnv::open(in(tree, "disk/db"));
+      REQUIRE(env.has_value());
+      KOORDLET_SKIP_UNLESS(env->reserve(kTaken) == env->map_size(), "no allocation ahead here");
+    }
+    REQUIRE(disk.fill());
+    auto env = LmdbEnv::open(in(tree, "disk/db"));
+    REQUIRE(env.has_value());
+    CHECK(env->reserve(kTaken) == env->map_size());
+    CHECK(env->reserve(kTaken + 1) == kTaken);
+  }
+
+  TEST_CASE("what is set aside says why") {
+    const FakeTree tree{{"db/data.mdb", "no database"}};
+    const auto env = LmdbEnv::open(in(tree));
+    REQUIRE(env.has_value());
+    CHECK_FALSE(env->moved_aside().empty());
+    CHECK(env->aside_reason().find("data.mdb") != std::string::npos);
   }
 
   TEST_CASE("a map size that cannot hold a database is refused") {
