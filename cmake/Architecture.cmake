@@ -26,7 +26,7 @@ set(KOORDLET_LIBRARIES
 set(KOORDLET_EXTERNAL_base fmt::fmt spdlog::spdlog Boost::headers)
 set(KOORDLET_EXTERNAL_kernel bpf::bpf pfm::pfm)
 set(KOORDLET_EXTERNAL_reactor koordlet_asio)
-set(KOORDLET_EXTERNAL_net koordlet_beast koordlet_ssl nghttp2::nghttp2 Boost::json)
+set(KOORDLET_EXTERNAL_net koordlet_beast koordlet_ssl koordlet_proto nghttp2::nghttp2 Boost::json)
 set(KOORDLET_EXTERNAL_store lmdb::lmdb)
 set(KOORDLET_EXTERNAL_runtime koordlet_beast koordlet_proto Boost::json)
 set(KOORDLET_EXTERNAL_metric_advisor Boost::json)

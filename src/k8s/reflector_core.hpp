@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "k8s/applied_versions.hpp"
-#include "k8s/backoff.hpp"
+#include "base/backoff.hpp"
 #include "k8s/reflector.hpp"
 #include "k8s/refusal.hpp"
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "net/grpc_status.hpp"
 #include "net/unix_connect.hpp"
 
 namespace koordlet::net {
@@ -12,28 +13,6 @@ namespace {
 
 constexpr std::size_t kShownWords = 200;
 constexpr std::uint64_t kUnknown = 2, kUnauthenticated = 16;
-
-Errc code_of(std::uint64_t status) {
-  switch (status) {
-    case 3:  // INVALID_ARGUMENT
-      return Errc::kInvalid;
-    case 4:   // DEADLINE_EXCEEDED
-    case 8:   // RESOURCE_EXHAUSTED
-    case 14:  // UNAVAILABLE
-      return Errc::kBusy;
-    case 5:  // NOT_FOUND
-      return Errc::kNotFound;
-    case 7:  // PERMISSION_DENIED
-    case kUnauthenticated:
-      return Errc::kDenied;
-    case 11:  // OUT_OF_RANGE
-      return Errc::kRange;
-    case 12:  // UNIMPLEMENTED
-      return Errc::kNotSupported;
-    default:
-      return Errc::kIo;
-  }
-}
 
 /// The status that an HTTP status stands for when the peer (a plain web server) gives none.
 std::uint64_t status_of_http(unsigned http) {
@@ -118,7 +97,7 @@ Result<std::string> grpc_message_of(Http2Answer answer) {
   if (status == nullptr && answer.status == 200)
     return Error{Errc::kParse, "expected a grpc-status"};
   if (status == nullptr) {
-    return Error{code_of(status_of_http(answer.status)),
+    return Error{errc_of_status(status_of_http(answer.status)),
                  fmt::format("expected a grpc-status, got HTTP {}", answer.status)};
   }
   const auto code = parse_u64(*status);
@@ -130,7 +109,7 @@ Result<std::string> grpc_message_of(Http2Answer answer) {
   if (*code == 0) return grpc_unframe(answer.prefix, std::move(answer.body));
   auto shown = fmt::format("status {}", *code);
   if (words != nullptr) shown += ": " + printable(grpc_unescape(*words), kShownWords);
-  return Error{code_of(*code), shown};
+  return Error{errc_of_status(*code), shown};
 }
 
 boost::asio::awaitable<Result<std::string>> grpc_call(Http2Client& client,

@@ -1,8 +1,8 @@
-#include "k8s/backoff.hpp"
+#include "base/backoff.hpp"
 
 #include <algorithm>
 
-namespace koordlet::k8s {
+namespace koordlet {
 
 std::chrono::milliseconds Backoff::next() {
   bound_ = bound_.count() <= 0 ? std::min(min_, max_) : std::min(bound_ * 2, max_);
@@ -14,4 +14,4 @@ std::int64_t Backoff::between(std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>{low, high}(random_);
 }
 
-}  // namespace koordlet::k8s
+}  // namespace koordlet

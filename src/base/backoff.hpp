@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-namespace koordlet::k8s {
+namespace koordlet {
 
 /// Exponential back-off with full jitter: the n-th delay is anywhere in 0..min(max, min * 2^(n-1)),
 /// so that a thousand nodes do not come back to a restarted server in step.
@@ -25,4 +25,4 @@ class Backoff {
   std::mt19937_64 random_;
 };
 
-}  // namespace koordlet::k8s
+}  // namespace koordlet
