@@ -83,6 +83,7 @@ void RawTtrpc::take(const std::vector<net::MuxPart>& parts) {
       if (message.type == net::TtrpcType::kResponse) {
         auto response = net::decode_response(message.body);
         if (response) answers_[message.stream] = *response;
+        if (response && on_answer_) on_answer_(message.stream);
         continue;
       }
       auto request = net::decode_request(message.body);

@@ -25,6 +25,8 @@ class RawTtrpc : public std::enable_shared_from_this<RawTtrpc> {
   /// Calls go out on connection 1 and come in on 2, as at a container runtime.
   explicit RawTtrpc(Socket socket, OnRequest on_request = {})
       : socket_{std::move(socket)}, on_request_{std::move(on_request)} {}
+  /// Told of each answer to ask().
+  void on_answer(std::function<void(std::uint32_t stream)> tell) { on_answer_ = std::move(tell); }
   void start() { read(); }  ///< without: nothing is ever read
   void say(std::string bytes);
   /// A request on connection 1; its stream. Numbers rise from 1.
@@ -48,6 +50,7 @@ class RawTtrpc : public std::enable_shared_from_this<RawTtrpc> {
 
   Socket socket_;
   OnRequest on_request_;
+  std::function<void(std::uint32_t)> on_answer_;
   net::MuxReader mux_;
   net::TtrpcReader requests_, responses_;
   std::string inbox_ = std::string(65'536, '\0');

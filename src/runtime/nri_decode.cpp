@@ -1,0 +1,226 @@
+#include <google/protobuf/stubs/logging.h>
+#include <limits>
+#include <nri.pb.h>
+
+#include <fmt/format.h>
+
+#include "base/parse.hpp"
+#include "runtime/nri_messages.hpp"
+
+namespace koordlet::runtime {
+namespace {
+
+constexpr std::size_t kShown = 80;
+
+/// Bytes that are no UTF-8 are the runtime's fault to name, not protobuf's to print.
+template <class Message>
+bool parse(Message& into, std::string_view bytes) {
+  static const bool quiet = [] {
+    google::protobuf::SetLogHandler(nullptr);
+    return true;
+  }();
+  return quiet && bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()) &&
+         into.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+Error no_such(const char* message) {
+  return {Errc::kParse, std::string{"expected a message "} + message};
+}
+
+template <class Unit>
+std::optional<Limit<Unit>> limit_of(bool there, std::int64_t value) {
+  if (!there || value == 0) return std::nullopt;
+  if (value < 0) return Limit<Unit>::unlimited();
+  return Limit<Unit>{Unit{value}};
+}
+
+Result<void> read_set(std::optional<CpuSet>& out, const std::string& text, const char* what) {
+  const auto set = CpuSet::parse(text);
+  if (!set) return wrap(fmt::format("{} '{}'", what, printable(text, kShown)), set.error());
+  if (!set->empty()) out = *set;
+  return {};
+}
+
+Result<HookResources> resources_of(const nri::LinuxResources& in) {
+  HookResources out;
+  const auto& cpu = in.cpu();
+  if (cpu.shares().value() > 0) out.cpu_shares = cpu.shares().value();
+  using std::chrono::microseconds;
+  out.cpu_quota = limit_of<microseconds>(cpu.has_quota(), cpu.quota().value());
+  const auto period = cpu.period().value();
+  if (period > 0 && period <= std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    out.cpu_period = microseconds{static_cast<std::int64_t>(period)};
+  if (const auto ok = read_set(out.cpus, cpu.cpus(), "cpus"); !ok) return ok.error();
+  if (const auto ok = read_set(out.mems, cpu.mems(), "mems"); !ok) return ok.error();
+  const auto& memory = in.memory();
+  out.memory_limit = limit_of<Bytes>(memory.has_limit(), memory.limit().value());
+  out.memory_swap_limit = limit_of<Bytes>(memory.has_swap(), memory.swap().value());
+  if (!in.rdt_class().value().empty()) out.rdt_class = in.rdt_class().value();
+  out.unified = {in.unified().begin(), in.unified().end()};
+  return out;
+}
+
+/// Container runtimes write it as an absolute path.
+std::optional<CgroupPath> path_of(std::string_view text) {
+  if (text.starts_with('/')) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  const auto path = CgroupPath::parse(text);
+  if (!path) return std::nullopt;
+  return *path;
+}
+
+Result<HookPod> pod_of(const nri::PodSandbox& in) {
+  if (in.id().empty()) return Error{Errc::kParse, "pod: expected an id"};
+  HookPod out;
+  out.id = in.id();
+  out.uid = in.uid();
+  out.ns = in.namespace_();
+  out.name = in.name();
+  out.labels = {in.labels().begin(), in.labels().end()};
+  out.annotations = {in.annotations().begin(), in.annotations().end()};
+  out.runtime_handler = in.runtime_handler();
+  out.cgroup_parent = path_of(in.linux().cgroup_parent());
+  const auto where = "pod " + printable(in.id(), kShown);
+  auto overhead = resources_of(in.linux().pod_overhead());
+  if (!overhead) return wrap(where, overhead.error());
+  auto resources = resources_of(in.linux().pod_resources());
+  if (!resources) return wrap(where, resources.error());
+  out.overhead = std::move(*overhead);
+  out.resources = std::move(*resources);
+  return out;
+}
+
+HookContainer::State state_of(int number) {
+  using State = HookContainer::State;
+  constexpr State kStates[] = {
+      State::kUnknown, State::kCreated, State::kPaused, State::kRunning, State::kStopped};
+  return number >= 0 && number < static_cast<int>(std::size(kStates)) ? kStates[number]
+                                                                      : State::kUnknown;
+}
+
+Result<HookContainer> container_of(const nri::Container& in) {
+  if (in.id().empty()) return Error{Errc::kParse, "container: expected an id"};
+  HookContainer out;
+  out.id = in.id();
+  out.pod_id = in.pod_sandbox_id();
+  out.name = in.name();
+  out.state = state_of(in.state());
+  out.labels = {in.labels().begin(), in.labels().end()};
+  out.annotations = {in.annotations().begin(), in.annotations().end()};
+  for (const auto& env : in.env()) {
+    const auto equals = env.find('=');
+    const bool valued = equals != std::string::npos;
+    out.env.push_back({env.substr(0, equals), valued ? env.substr(equals + 1) : std::string{}});
+  }
+  auto resources = resources_of(in.linux().resources());
+  if (!resources) return wrap("container " + printable(in.id(), kShown), resources.error());
+  out.resources = std::move(*resources);
+  if (in.linux().has_oom_score_adj()) out.oom_score_adj = in.linux().oom_score_adj().value();
+  out.cgroups_path = in.linux().cgroups_path();
+  if (in.pid() != 0) out.pid = in.pid();
+  return out;
+}
+
+/// The parts that every request with a pod and a container has; both must be there.
+template <class Message>
+Result<NriRequest> both_of(const Message& in) {
+  NriRequest out;
+  auto pod = pod_of(in.pod());
+  if (!pod) return pod.error();
+  auto container = container_of(in.container());
+  if (!container) return container.error();
+  out.pod = std::move(*pod);
+  out.container = std::move(*container);
+  return out;
+}
+
+/// false: left out.
+template <class Message, class Value>
+bool take(const std::string& bytes,
+          Result<Value> (*read)(const Message&),
+          std::vector<Value>& out) {
+  Message in;
+  if (!parse(in, bytes)) return false;
+  auto value = read(in);
+  if (!value) return false;
+  out.push_back(std::move(*value));
+  return true;
+}
+
+}  // namespace
+
+Result<NriConfigure> decode_configure(std::string_view bytes) {
+  nri::ConfigureRequest in;
+  if (!parse(in, bytes)) return no_such("ConfigureRequest");
+  NriConfigure out;
+  out.runtime_name = printable(in.runtime_name(), kShown);
+  out.runtime_version = printable(in.runtime_version(), kShown);
+  if (in.request_timeout() > 0)
+    out.request_timeout = std::chrono::milliseconds{in.request_timeout()};
+  return out;
+}
+
+Result<NriSyncPart> decode_synchronize(std::string_view bytes) {
+  nri::SynchronizeRequest in;
+  if (!parse(in, bytes)) return no_such("SynchronizeRequest");
+  NriSyncPart out;
+  out.more = in.more();
+  for (const auto& pod : in.pods())
+    if (!take(pod, &pod_of, out.inventory.pods)) ++out.damaged;
+  for (const auto& container : in.containers())
+    if (!take(container, &container_of, out.inventory.containers)) ++out.damaged;
+  return out;
+}
+
+Result<NriRequest> decode_pod_request(std::string_view bytes) {
+  nri::PodRequest in;
+  if (!parse(in, bytes)) return no_such("with a pod");
+  auto pod = pod_of(in.pod());
+  if (!pod) return pod.error();
+  NriRequest out;
+  out.pod = std::move(*pod);
+  return out;
+}
+
+Result<NriRequest> decode_container_request(std::string_view bytes) {
+  nri::ContainerRequest in;
+  if (!parse(in, bytes)) return no_such("with a pod and a container");
+  return both_of(in);
+}
+
+Result<NriRequest> decode_update_request(std::string_view bytes) {
+  nri::UpdateContainerRequest in;
+  if (!parse(in, bytes)) return no_such("UpdateContainerRequest");
+  auto out = both_of(in);
+  if (!out) return out;
+  auto asked = resources_of(in.linux_resources());
+  if (!asked) return wrap("linux_resources", asked.error());
+  out->asked = std::move(*asked);
+  return out;
+}
+
+Result<NriRequest> decode_state_change(std::string_view bytes) {
+  nri::StateChangeEvent in;
+  if (!parse(in, bytes)) return no_such("StateChangeEvent");
+  NriRequest out;
+  out.event = in.event();
+  if (in.has_pod()) {
+    auto pod = pod_of(in.pod());
+    if (!pod) return pod.error();
+    out.pod = std::move(*pod);
+  }
+  if (in.has_container()) {
+    auto container = container_of(in.container());
+    if (!container) return container.error();
+    out.container = std::move(*container);
+  }
+  return out;
+}
+
+Result<std::size_t> decode_update_containers(std::string_view bytes) {
+  nri::UpdateContainersResponse in;
+  if (!parse(in, bytes)) return no_such("UpdateContainersResponse");
+  return static_cast<std::size_t>(in.failed_size());
+}
+
+}  // namespace koordlet::runtime
