@@ -75,8 +75,6 @@ class Daemon {
   boost::asio::awaitable<void> run_tick(Due due);
   boost::asio::awaitable<void> apply(bool only_if_changed);
   void run_evictions(const Snapshot& snapshot);
-  void log_evictions(const std::vector<EvictionOutcome>& outcomes);
-  void log_evict_phases();
   void wake(Due due);
   void on_state_change();
   void collect_within(std::chrono::seconds delay);
@@ -84,14 +82,18 @@ class Daemon {
   Snapshot build_snapshot(bool may_relax);
   std::optional<BeRoot> read_be_root() const;
   void look_for_files(const CgroupPath& group);
+  MilliCpu capacity() const;
+
+  // daemon_log.cpp: what goes to the log and into the audit
+  void log_evictions(const std::vector<EvictionOutcome>& outcomes);
+  void log_evict_phases();
   void log_outcomes(const std::vector<Outcome>& outcomes);
-  void log_level();
   void note_outcome(const Outcome& outcome, bool news);
+  void log_level();
   void log_first_state();
   static void log_faults(const std::string& subject,
                          const std::vector<std::string>& faults,
                          std::set<std::string>& known);
-  MilliCpu capacity() const;
 
   // daemon_interference.cpp: windows of LS pods, PSI triggers, what was learned
   void open_interference();
