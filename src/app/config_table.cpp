@@ -88,12 +88,11 @@ void add_qos(std::vector<Setting>& out) {
                                    KOORDLET_AT(qos.on_shutdown),
                                    {{"restore", OnShutdown::kRestore}, {"keep", OnShutdown::kKeep}},
                                    "at SIGTERM: put every file back, or leave the caps"));
-  out.push_back(
-      words("qos.hands_off_namespaces",
-            KOORDLET_AT(qos.policy.hands_off_namespaces),
-            TextRule::kAny,
-            "where the annotation koordinator.sh/qos-hands-off: \"true\" keeps a pod from "
-            "eviction, with commas between"));
+  out.push_back(words("qos.hands_off_namespaces",
+                      KOORDLET_AT(qos.policy.hands_off_namespaces),
+                      TextRule::kAny,
+                      "where the annotation koordinator.sh/qos-hands-off: \"true\" keeps every "
+                      "plugin and eviction off a pod, with commas between"));
 }
 
 void add_suppress_and_identity(std::vector<Setting>& out) {

@@ -43,7 +43,7 @@ asio::awaitable<void> Daemon::lever_loop() {
     const auto state = states_->state();
     const auto& effective = qos_->status().effective;
     const bool mount = effective.resctrl.mount;
-    auto wish = policy::resctrl_wish(*state, effective.resctrl);
+    auto wish = policy::resctrl_wish(*state, effective.resctrl, effective.hands_off_namespaces);
     auto be_pods = policy::core_sched_wish(*state, effective);
     co_await resctrl_->reconcile(std::move(wish), mount, clock_.now());
     if (resctrl_->changed()) {

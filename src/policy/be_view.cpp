@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/hands_off.hpp"
+
 namespace koordlet::policy {
 
 CpuMax cpu_max(std::int64_t quota_us) {
@@ -42,14 +44,17 @@ std::optional<NonBeUse> non_be_use(const NodeSignals& signals, MilliCpu reserved
   return out;
 }
 
-BePods be_pods(const Snapshot& snap, int default_request_milli) {
+BePods be_pods(const Snapshot& snap,
+               int default_request_milli,
+               const std::vector<std::string>& hands_off_namespaces) {
   BePods out;
   for (const auto& pod : snap.state->pods) {
     // A pod whose path is not known must never be taken for the root cgroup.
     if (!is_active(*pod) || !is_best_effort(*pod) || pod->cgroup.is_root()) continue;
     const bool below_root = snap.be_root ? snap.be_root->path.is_ancestor_of(pod->cgroup)
                                          : pod->kube_qos == KubeQos::kBestEffort;
-    if (pod->qos != QosClass::kNone && pod->qos != QosClass::kBe) {
+    const bool other = pod->qos != QosClass::kNone && pod->qos != QosClass::kBe;
+    if (other || hands_off(*pod, hands_off_namespaces)) {
       out.stranger_below_root |= below_root;
       continue;
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/cgroup.hpp"
@@ -55,10 +56,13 @@ struct BePods {
   std::vector<Capped> capped;        ///< BE with a request, own or assumed
   std::vector<const Pod*> uncapped;  ///< BE without any request
   bool uncapped_below_root = false;
-  /// A pod that lives below the BE root although its label says that it is not BE: the sum of the
-  /// BE pods' caps has no room for it.
+  /// A pod that lives below the BE root although its label says that it is not BE, or hands are
+  /// kept off it: the sum of the BE pods' caps has no room for it.
   bool stranger_below_root = false;
 };
-BePods be_pods(const Snapshot& snap, int default_request_milli);
+/// A pod below the root that hands are kept off counts as a stranger there (policy/hands_off.hpp).
+BePods be_pods(const Snapshot& snap,
+               int default_request_milli,
+               const std::vector<std::string>& hands_off_namespaces = {});
 
 }  // namespace koordlet::policy

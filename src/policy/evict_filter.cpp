@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/parse.hpp"
+#include "policy/hands_off.hpp"
 
 namespace koordlet::policy {
 namespace {
 
 constexpr const char* kEvictionPolicy = "koordinator.sh/eviction-policy";
 constexpr const char* kEvictionEnabled = "koordinator.sh/eviction-enabled";
-constexpr const char* kHandsOff = "koordinator.sh/qos-hands-off";
 constexpr const char* kConfigMirror = "kubernetes.io/config.mirror";
 constexpr const char* kConfigSource = "kubernetes.io/config.source";
 /// system-node-critical and system-cluster-critical begin here; kubelet never evicts them either.
@@ -71,13 +71,6 @@ bool is_static(const Pod& pod) {
   if (pod.annotations.contains(kConfigMirror)) return true;
   const auto source = pod.annotations.find(kConfigSource);
   return source != pod.annotations.end() && source->second != "api";
-}
-
-bool hands_off(const Pod& pod, const EffectiveConfig& config) {
-  const auto mark = pod.annotations.find(kHandsOff);
-  if (mark == pod.annotations.end() || mark->second != "true") return false;
-  const auto& allowed = config.hands_off_namespaces;
-  return std::find(allowed.begin(), allowed.end(), pod.ns) != allowed.end();
 }
 
 /// BE by its label; BestEffort without one only where that is wanted.
@@ -146,7 +139,7 @@ std::string_view exempt(const Pod& pod, const EffectiveConfig& config, EvictPlug
   }
   if (pod.priority.value_or(0) >= kCritical) return "critical priority";
   if (!policy_allows(pod, feature_of(plugin))) return "its eviction-policy does not allow it";
-  if (hands_off(pod, config)) return "hands off";
+  if (hands_off(pod, config.hands_off_namespaces)) return "hands off";
   return {};
 }
 

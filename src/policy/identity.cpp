@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "policy/hands_off.hpp"
+
 namespace koordlet::policy {
 namespace {
 
@@ -116,6 +118,7 @@ std::vector<CgroupPath> core_sched_wish(const NodeState& state, const EffectiveC
   std::vector<CgroupPath> out;
   if (config.off || !config.identity.enable || !config.identity.core_sched) return out;
   for (const auto& pod : state.pods) {
+    if (hands_off(*pod, config.hands_off_namespaces)) continue;
     if (is_be(*pod) && !pod->cgroup.is_root()) out.push_back(pod->cgroup);
   }
   std::sort(out.begin(), out.end());

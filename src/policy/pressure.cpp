@@ -154,7 +154,7 @@ Decision<Pressure::State> Pressure::decide(const Snapshot& snap,
                                            State state) {
   const PressureConfig& cfg = config.pressure;
   if (config.off || !cfg.enable) return {{}, State{}};
-  const BePods pods = be_pods(snap, cfg.default_request_milli);
+  const BePods pods = be_pods(snap, cfg.default_request_milli, config.hands_off_namespaces);
   const auto capacity = capacity_of(snap);
   const NodeSignals* signals = fresh_signals(snap, config.node_stale_seconds);
   if (signals != nullptr && capacity) {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "policy/hands_off.hpp"
+
 namespace koordlet::policy {
 namespace {
 
@@ -158,7 +160,9 @@ Decision<Resctrl::State> Resctrl::decide(const Snapshot& snap,
   return out;
 }
 
-ResctrlWish resctrl_wish(const NodeState& state, const ResctrlConfig& config) {
+ResctrlWish resctrl_wish(const NodeState& state,
+                         const ResctrlConfig& config,
+                         const std::vector<std::string>& hands_off_namespaces) {
   ResctrlWish out;
   for (const auto& c : classes(config)) {
     if (c.config->enable) out.groups[c.group];
@@ -166,6 +170,7 @@ ResctrlWish resctrl_wish(const NodeState& state, const ResctrlConfig& config) {
   if (out.groups.empty()) return out;
   for (const auto& pod : state.pods) {
     if (!is_active(*pod) || pod->annotations.contains(kOwnGroup)) continue;
+    if (hands_off(*pod, hands_off_namespaces)) continue;
     const char* name = group_of(qos_with_default(*pod));
     const auto group = name != nullptr ? out.groups.find(name) : out.groups.end();
     if (group != out.groups.end() && !pod->cgroup.is_root()) group->second.push_back(pod->cgroup);

@@ -40,6 +40,9 @@ struct ResctrlWish {
   std::map<std::string, std::vector<CgroupPath>> groups;
   friend bool operator==(const ResctrlWish&, const ResctrlWish&) = default;
 };
-ResctrlWish resctrl_wish(const NodeState& state, const ResctrlConfig& config);
+/// Tasks of pods that hands are kept off stay where they are (policy/hands_off.hpp).
+ResctrlWish resctrl_wish(const NodeState& state,
+                         const ResctrlConfig& config,
+                         const std::vector<std::string>& hands_off_namespaces = {});
 
 }  // namespace koordlet::policy

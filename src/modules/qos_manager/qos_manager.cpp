@@ -9,6 +9,7 @@
 #include "policy/arbiter.hpp"
 #include "policy/be_view.hpp"
 #include "policy/evict_victims.hpp"
+#include "policy/hands_off.hpp"
 
 namespace koordlet {
 namespace {
@@ -119,6 +120,7 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   impl_->run<policy::MemorySoften>(snapshot, status.memory_soften, proposals);
   if (status.pressure.level != before) ++status.level_changes;
 
+  policy::drop_hands_off(proposals, *snapshot.state, status.effective.hands_off_namespaces);
   const CgroupPath be_root = snapshot.be_root ? snapshot.be_root->path : CgroupPath{};
   impl_->table =
       policy::arbitrate(proposals, impl_->table, snapshot.cgroup_version, be_root, snapshot.now);

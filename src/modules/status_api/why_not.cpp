@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include "modules/status_api/json_text.hpp"
+#include "policy/hands_off.hpp"
 
 namespace koordlet::status_api {
 
 namespace {
-
-constexpr const char* kHandsOff = "koordinator.sh/qos-hands-off";
 
 bool is_uncapped(const StatusView& view, const Pod& pod) {
   const auto& uids = view.qos.uncapped;
@@ -72,9 +71,10 @@ std::string rest(const StatusView& view, const Pod& pod) {
 
 std::vector<std::string> why_no_caps(const StatusView& view, const Pod& pod) {
   std::vector<std::string> out;
-  if (pod.annotations.contains(kHandsOff)) {
-    out.push_back(
-        fmt::format("annotation {} is '{}'", kHandsOff, utf8(pod.annotations.at(kHandsOff))));
+  const auto& allowed = view.qos.effective.hands_off_namespaces;
+  if (auto mark = policy::hands_off_text(pod, allowed); !mark.empty()) {
+    out.push_back(utf8(mark));
+    if (policy::hands_off(pod, allowed)) return out;
   }
   if (view.qos.off || view.qos.effective.off) {
     out.emplace_back(view.state && view.state->slo

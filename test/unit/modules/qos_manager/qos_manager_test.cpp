@@ -284,4 +284,20 @@ TEST_SUITE("qos_manager/burst and memory") {
     rig.world.slo.emplace().memory_qos.be.emplace().enable = false;
     CHECK(wished() == "");
   }
+
+  TEST_CASE("hands off: what was wished for the pod is gone with the next step") {
+    QosConfig config;
+    config.hands_off_namespaces = {"default"};
+    Rig rig{config};
+    rig.world.pods.push_back(be_pod("b", 4000));
+    CHECK(wish(rig.at(85'000), kPodA) == "120000 100000");
+    rig.world.pods[0].annotations["koordinator.sh/qos-hands-off"] = "true";
+    const auto& table = rig.at(85'000);
+    for (const auto& [key, wish] : table) {
+      CAPTURE(to_string(key));
+      CHECK(key.path != kPodA);
+      CHECK_FALSE(kPodA.is_ancestor_of(key.path));
+    }
+    CHECK(wish(table, kBeRoot.child("podb")) == "120000 100000");
+  }
 }

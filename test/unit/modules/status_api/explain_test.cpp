@@ -229,7 +229,11 @@ TEST_SUITE("status_api/explain") {
     auto view = make_view(CgroupVersion::kV2);
     view.held.clear();
     set_be_pod(view, [](Pod& p) { p.annotations["koordinator.sh/qos-hands-off"] = "true"; });
-    CHECK(why(view, "be-1").find("qos-hands-off is 'true'") != std::string::npos);
+    CHECK(why(view, "be-1").find("does not count in namespace shop") != std::string::npos);
+    view.qos.effective.hands_off_namespaces = {"shop"};
+    CHECK(why(view, "be-1").find("hands off: annotation") == 0);
+    const auto reasons = fetch(view, "/api/v1/explain/be-1").at("why_no_caps").as_array();
+    CHECK(reasons.size() == 1);
   }
   TEST_CASE("a BE-labelled pod outside the BE root is told apart") {
     auto view = make_view(CgroupVersion::kV2);
