@@ -8,6 +8,7 @@
 
 #include "base/parse.hpp"
 #include "net/grpc_status.hpp"
+#include "runtime/nri_check.hpp"
 
 namespace koordlet::runtime {
 using std::chrono::milliseconds;
@@ -235,7 +236,7 @@ NriPlugin::Payload NriPlugin::create_container(std::string_view in) {
   if (!request) return request.error();
   const auto out = events_.create_container(request->pod, request->container);
   if (!out) return out.error();
-  if (const auto ok = check_resources(out->adjustment.resources); !ok) return ok.error();
+  if (const auto ok = check_adjustment(out->adjustment); !ok) return ok.error();
   if (const auto ok = check_updates(out->updates, request->container.id); !ok) return ok.error();
   return encode_creation(out->adjustment, out->updates);
 }

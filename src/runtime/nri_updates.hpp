@@ -10,12 +10,6 @@
 
 namespace koordlet::runtime {
 
-/// kInvalid: an update without a container, or of `creating`, or with a value that NRI cannot
-/// carry: a quota, period or limit that is not above 0, an empty set of CPUs.
-Result<void> check_updates(const std::vector<HookUpdate>& updates,
-                           const std::string& creating = {});
-Result<void> check_resources(const HookResources& resources);
-
 /// Updates that wait until they may be sent; one a container, the newer over the older.
 class NriUpdates {
  public:
