@@ -6,9 +6,9 @@
 
 #include <boost/json/value.hpp>
 
+#include "base/backoff.hpp"
 #include "base/clock.hpp"
 #include "k8s/applied_versions.hpp"
-#include "base/backoff.hpp"
 #include "k8s/reflector.hpp"
 #include "k8s/refusal.hpp"
 
