@@ -234,6 +234,7 @@ std::vector<Setting> make_settings() {
   add_suppress_and_identity(out);
   add_levers(out);
   add_eviction(out);
+  add_idle_buffer(out);
   add_burst(out);
   add_memory(out);
   add_executor_and_store(out);

@@ -23,7 +23,8 @@ void add_interference(std::vector<Setting>& out);   ///< [collect] [interference
 void add_pressure(std::vector<Setting>& out);       ///< [qos.pressure]
 void add_eviction(std::vector<Setting>& out);       ///< [qos.evict] and the rules
 void add_levers(std::vector<Setting>& out);  ///< [qos.resctrl] [qos.blkio] [qos.system], identity
-void add_burst(std::vector<Setting>& out);   ///< [qos.burst]
-void add_memory(std::vector<Setting>& out);  ///< [qos.memory_qos] [qos.memory_soften]
+void add_idle_buffer(std::vector<Setting>& out);  ///< [qos.idle_buffer]
+void add_burst(std::vector<Setting>& out);        ///< [qos.burst]
+void add_memory(std::vector<Setting>& out);       ///< [qos.memory_qos] [qos.memory_soften]
 
 }  // namespace koordlet::app

@@ -54,6 +54,11 @@ void add_control_plane(std::vector<Setting>& out) {
                      "client certificate for kubelet; with kubelet.key_file"));
   out.push_back(text(
       "kubelet.key_file", KOORDLET_AT(kubelet.key_file), path, "its key; with kubelet.cert_file"));
+  out.push_back(text("kubelet.cpu_manager_state",
+                     KOORDLET_AT(kubelet.cpu_manager_state),
+                     path,
+                     "kubelet's own list of CPUs that its static policy gave away, as this process "
+                     "sees it; empty: not read"));
 
   out.push_back(
       boolean("report.enable", KOORDLET_AT(report.enable), "kubernetes source: send NodeMetric"));

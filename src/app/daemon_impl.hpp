@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "kernel/cgroup_counters.hpp"
 #include "kernel/cgroup_fs.hpp"
+#include "model/kubelet_cpus.hpp"
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
@@ -194,6 +195,8 @@ class Daemon {
   std::map<CgroupKey, std::string> refused_;         ///< as logged
   std::set<std::string> state_faults_, slo_faults_;  ///< as logged
   std::set<std::string> lever_faults_;               ///< as logged
+  std::shared_ptr<const KubeletCpus> kubelet_cpus_;  ///< nullptr: no rule needs it
+  MonoTime kubelet_cpus_at_;
   std::shared_ptr<const StorageTable> storage_table_;
   MonoTime storage_table_at_;
   std::unique_ptr<ResctrlGroups> resctrl_;

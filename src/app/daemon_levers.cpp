@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/daemon_impl.hpp"
+#include "app/kubelet_cpus_file.hpp"
 #include "base/log.hpp"
 #include "modules/qos_manager/storage_table.hpp"
 #include "store/checkpoint.hpp"
@@ -11,6 +12,13 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr auto kStorageTableAge = std::chrono::seconds{10};
+constexpr auto kKubeletCpusAge = std::chrono::seconds{10};  // as often as kubelet itself reconciles
+
+/// Whether a rule bounds BE by cpuset.
+bool uses_cpusets(const policy::EffectiveConfig& c) {
+  const bool suppress = c.suppress.enable && c.suppress.policy == SuppressPolicy::kCpuset;
+  return !c.off && (suppress || policy::idle_buffer_on(c));
+}
 constexpr const char* kCheckpoint = "resctrl-groups";
 
 }  // namespace
@@ -65,6 +73,16 @@ void Daemon::restore_levers() {
 /// By the configuration of the last step: what nobody asks for is not read.
 void Daemon::add_levers(Snapshot& s) {
   const auto& effective = qos_->status().effective;
+  if (uses_cpusets(effective)) {
+    if (!kubelet_cpus_ || s.now - kubelet_cpus_at_ >= kKubeletCpusAge) {
+      kubelet_cpus_ =
+          std::make_shared<const KubeletCpus>(read_kubelet_cpus(config_.kubelet.cpu_manager_state));
+      kubelet_cpus_at_ = s.now;
+    }
+    s.kubelet_cpus = kubelet_cpus_;
+  } else {
+    kubelet_cpus_.reset();
+  }
   if (effective.resctrl.any()) s.resctrl = resctrl_->state();
   if (effective.blkio.any() && advisor_->storage()) {
     if (!storage_table_ || s.now - storage_table_at_ >= kStorageTableAge) {
@@ -85,6 +103,7 @@ void Daemon::log_levers() {
                            &cookies_->faults()}) {
     faults.insert(faults.end(), list->begin(), list->end());
   }
+  if (kubelet_cpus_ && !kubelet_cpus_->fault.empty()) faults.push_back(kubelet_cpus_->fault);
   log_faults("qos", faults, lever_faults_);
 }
 
@@ -106,6 +125,15 @@ void Daemon::add_levers(StatusView::Qos& q) const {
                                  resctrl_->moved());
   }
   q.levers.push_back(std::move(resctrl));
+  StatusView::Lever kubelet{"kubelet_cpus", kubelet_cpus_ != nullptr, 0, "", {}};
+  if (kubelet_cpus_) {
+    CpuSet given;
+    for (const auto& [uid, cpus] : kubelet_cpus_->exclusive) given = given | cpus;
+    kubelet.settings = kubelet_cpus_->exclusive.size();
+    if (!given.empty()) kubelet.detail = fmt::format("given to pods: {}", given.to_string());
+    if (!kubelet_cpus_->fault.empty()) kubelet.faults.push_back(kubelet_cpus_->fault);
+  }
+  q.levers.push_back(std::move(kubelet));
   const auto& identity = s.effective.identity;
   q.levers.push_back({"core_sched",
                       identity.enable && identity.core_sched,

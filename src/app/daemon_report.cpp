@@ -1,10 +1,8 @@
 #include <algorithm>
 
-#include <boost/json/parse.hpp>
-
 #include "app/daemon_impl.hpp"
+#include "app/kubelet_cpus_file.hpp"
 #include "kernel/cpu_info.hpp"
-#include "kernel/fd.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -13,18 +11,6 @@ bool has_siblings(const CpuTopology& cpus) {
   std::map<int, int> threads;
   return std::any_of(
       cpus.begin(), cpus.end(), [&](const Processor& p) { return ++threads[p.core] > 1; });
-}
-
-/// CPUs that kubelet's static policy gave away. Without the file, and under another policy, none.
-std::map<std::string, CpuSet> kubelet_cpus(const std::string& file) {
-  if (file.empty()) return {};
-  const auto text = kernel::read_file(file);
-  if (!text) return {};
-  boost::system::error_code ec;
-  const auto json = boost::json::parse(*text, ec);
-  if (ec) return {};
-  auto state = k8s::decode_cpu_manager_state(json);
-  return state ? std::move(state->pods) : std::map<std::string, CpuSet>{};
 }
 
 }  // namespace
@@ -65,7 +51,7 @@ boost::asio::awaitable<Result<TopologyInput>> Daemon::gather_topology() {
     input.node_annotations = state->node->annotations;
   }
   input.pods = state->pods;
-  input.kubelet_cpus = kubelet_cpus(config_.kubelet.cpu_manager_state);
+  input.kubelet_cpus = read_kubelet_cpus(config_.kubelet.cpu_manager_state).exclusive;
   input.kubelet = states_->kubelet_config();
   co_return input;
 }

@@ -93,6 +93,7 @@ void Daemon::add_qos(StatusView& v) const {
   q.level_changes = s.level_changes;
   q.effective = s.effective;
   add_levers(q);
+  q.idle_buffer = s.idle_buffer;
   q.burst = s.burst.summary;
   q.memory_qos = s.memory_qos.summary;
   q.memory_soften = s.memory_soften;

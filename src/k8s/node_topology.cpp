@@ -182,6 +182,7 @@ Result<CpuManagerState> decode_cpu_manager_state(const json::value& file) {
   Refusals refusals{"cpu_manager_state"};
   const Fields root{file.get_object(), "", refusals};
   const auto policy = root.text("policyName");
+  out.policy = policy.value.value_or("");
   const auto entries = root.object("entries");
   if (policy.value == std::string{"static"} && entries.value) {
     for (const auto& pod : entries.value->raw()) {

@@ -53,6 +53,7 @@ Result<std::optional<boost::json::object>> update_node_topology(const boost::jso
 /// CPUs that kubelet's static policy gave away, by pod uid, from its cpu_manager_state file; empty
 /// under another policy. Pods and CPU lists that cannot be read are faults.
 struct CpuManagerState {
+  std::string policy;  ///< "none", "static", ...; "": not stated
   std::map<std::string, CpuSet> pods;
   std::vector<std::string> faults;
 };

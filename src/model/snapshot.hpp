@@ -10,6 +10,7 @@
 #include "base/cgroup.hpp"
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "model/kubelet_cpus.hpp"
 #include "model/ls_signal.hpp"
 #include "model/node.hpp"
 #include "model/node_state.hpp"
@@ -57,6 +58,7 @@ struct Snapshot {
   /// Read only while a plugin needs them; nullptr: not read, or none here.
   std::shared_ptr<const StorageTable> storage;
   std::shared_ptr<const ResctrlState> resctrl;
+  std::shared_ptr<const KubeletCpus> kubelet_cpus;
   /// By "<runtime>://<id>"; borrowed for as long as the snapshot is used; nullptr: none.
   const std::map<std::string, ContainerUsage>* containers = nullptr;
   std::chrono::seconds usage_valid{150};  ///< older samples of pods and containers say nothing

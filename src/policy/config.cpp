@@ -94,6 +94,7 @@ EffectiveConfig resolve(const QosConfig& toml,
   // The koordinator profile runs the pressure rule only when NodeSLO asks for it.
   if (!toml.pressure_profile) out.pressure.enable = false;
   out.suppress = toml.suppress;
+  out.idle_buffer = toml.idle_buffer;
   out.identity = toml.identity;
   out.evict = toml.evict;
   out.memory_evict = toml.memory_evict;

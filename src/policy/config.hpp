@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "model/node_slo.hpp"
 #include "policy/config_burst.hpp"
+#include "policy/config_idle.hpp"
 #include "policy/config_levers.hpp"
 #include "policy/config_memory.hpp"
 #include "policy/evict_config.hpp"
@@ -63,6 +64,7 @@ struct QosConfig {
   int pods_stale_intervals_tenths = 25;
   PressureConfig pressure;
   SuppressConfig suppress;
+  IdleBufferConfig idle_buffer;
   IdentityConfig identity;
   EvictConfig evict;
   MemoryEvictConfig memory_evict;
@@ -85,6 +87,7 @@ struct EffectiveConfig {
       false;  ///< raw enable=false, or no NodeSLO and without_nodeslo = "off": nothing is proposed
   PressureConfig pressure;
   SuppressConfig suppress;
+  IdleBufferConfig idle_buffer;
   IdentityConfig identity;
   EvictConfig evict;
   MemoryEvictConfig memory_evict;

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "policy/suppress.hpp"
+#include "policy/be_cpus.hpp"
 
 namespace koordlet::policy {
 namespace {

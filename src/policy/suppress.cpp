@@ -4,71 +4,30 @@
 
 #include <fmt/format.h>
 
+#include "policy/be_cpus.hpp"
 #include "policy/be_view.hpp"
 
 namespace koordlet::policy {
 namespace {
 
-constexpr std::int64_t kMinCpus = 2;
-
-/// CPUs that BE may get, by who else uses them.
-struct CpuLists {
-  CpuTopology lsr;     ///< held by LSR pods: shared with BE in proportion
-  CpuTopology shared;  ///< everybody else's
-  CpuSet all;
-  int count() const { return static_cast<int>(lsr.size() + shared.size()); }
-};
-
-CpuLists cpu_lists(const Snapshot& snap) {
-  CpuSet lse, lsr;
-  for (const auto& pod : snap.state->pods) {
-    if (!is_active(*pod) || pod->allocated_cpus.empty()) continue;
-    const QosClass qos = qos_with_default(*pod);
-    if (qos == QosClass::kLse) lse = lse | pod->allocated_cpus;
-    if (qos == QosClass::kLsr) lsr = lsr | pod->allocated_cpus;
-  }
-  if (snap.state->node) {
-    lse = lse | snap.state->node->reserved_cpus | snap.state->node->system_cpus;
-  }
-  CpuLists out;
-  for (const auto& p : snap.topology) {
-    if (lse.contains(p.cpu)) continue;
-    (lsr.contains(p.cpu) ? out.lsr : out.shared).push_back(p);
-    out.all.add(p.cpu);
-  }
-  return out;
-}
-
-/// `want` CPUs in proportion of the lists; what one list lacks comes from the other.
-CpuSet pick_from(const CpuLists& lists, std::int64_t want) {
-  const std::int64_t lsr = static_cast<std::int64_t>(lists.lsr.size());
-  const std::int64_t shared = static_cast<std::int64_t>(lists.shared.size());
-  const std::int64_t n = std::min(want, lsr + shared);
-  const std::int64_t from_shared = std::min(n - n * lsr / (lsr + shared), shared);
-  CpuSet out;
-  for (const int cpu : pick_cpus(static_cast<int>(n - from_shared), lists.lsr)) out.add(cpu);
-  for (const int cpu : pick_cpus(static_cast<int>(from_shared), lists.shared)) out.add(cpu);
-  return out;
-}
-
 void update_cpuset(Suppress::State& st,
                    const Snapshot& snap,
-                   const CpuLists& lists,
+                   const BeCpuLists& lists,
                    MilliCpu budget,
                    MilliCpu capacity) {
   if (lists.count() == 0) return;
   // What was wished last time, not what the root shows: below a static kubelet the root stays full.
   const std::int64_t old = st.cpuset ? st.cpuset->count() : snap.be_root->cpuset.count();
   const std::int64_t whole = budget.v > 0 ? (budget.v - 1) / 1000 + 1 : 0;
-  std::int64_t want = std::max(whole, kMinCpus);
+  std::int64_t want = std::max(whole, kMinBeCpus);
   if (old > 0 && want > old) {
     const std::int64_t step = (static_cast<std::int64_t>(snap.topology.size()) + 9) / 10;
     want = std::min(want, old + step);
     // A budget that sways around a whole number must not move pods each second.
     const bool noise = budget - MilliCpu{old * 1000} <= percent_of(capacity, 1);
-    if (!snap.may_relax || (old >= kMinCpus && noise)) want = old;
+    if (!snap.may_relax || (old >= kMinBeCpus && noise)) want = old;
   }
-  st.cpuset = pick_from(lists, want);
+  st.cpuset = pick_be_cpus(lists, want);
 }
 
 void update_quota(Suppress::State& st, const Snapshot& snap, MilliCpu budget, MilliCpu capacity) {
@@ -93,38 +52,6 @@ void update_quota(Suppress::State& st, const Snapshot& snap, MilliCpu budget, Mi
   }
 }
 
-Proposal cap(const CgroupPath& path, CgroupFile file, CgroupValue value, std::string reason) {
-  Proposal p;
-  p.key = {path, file};
-  p.value = std::move(value);
-  p.role = Role::kCap;
-  p.plugin = Suppress::kName;
-  p.reason = std::move(reason);
-  return p;
-}
-
-std::vector<Proposal> propose_cpuset(const Snapshot& snap,
-                                     const CpuSet& cpus,
-                                     const std::string& reason) {
-  std::vector<Proposal> out;
-  // A static kubelet writes root and pod groups itself, and pods could not start in a narrow one.
-  const bool containers_only =
-      snap.state->node && snap.state->node->cpu_policy == KubeletCpuPolicy::kStatic;
-  const auto add = [&](const CgroupPath& path) {
-    out.push_back(cap(path, CgroupFile::kCpuset, cpus, reason));
-  };
-  if (!containers_only) add(snap.be_root->path);
-  for (const auto& pod : snap.state->pods) {
-    // Every group below the root, whatever the label: a parent never gets narrower than its child.
-    if (!is_active(*pod) || !snap.be_root->path.is_ancestor_of(pod->cgroup)) continue;
-    if (!containers_only) add(pod->cgroup);
-    for (const auto& c : pod->containers) {
-      if (c.cgroup && !c.cgroup->is_root()) add(*c.cgroup);
-    }
-  }
-  return out;
-}
-
 std::string budget_text(const Suppress::State& st, const SuppressConfig& cfg) {
   return fmt::format("budget {}m: {} % of the node less LS {}m, system {}m",
                      st.budget ? st.budget->v : 0,
@@ -133,16 +60,10 @@ std::string budget_text(const Suppress::State& st, const SuppressConfig& cfg) {
                      st.system_used.v);
 }
 
-/// The held set without CPUs that became somebody's own since it was picked.
-CpuSet still_allowed(const CpuSet& held, const CpuLists& lists) {
-  CpuSet left = held & lists.all;
-  return left.empty() ? held : left;
-}
-
 void evaluate(Suppress::State& st,
               const Snapshot& snap,
               const SuppressConfig& cfg,
-              const CpuLists& lists) {
+              const BeCpuLists& lists) {
   const auto budget = suppress_budget(snap, cfg);
   if (!budget) return;  // unknown is not zero: what holds keeps holding
   // A budget implies both.
@@ -183,7 +104,7 @@ Decision<Suppress::State> Suppress::decide(const Snapshot& snap,
   } else {
     state.quota_us.reset();
   }
-  const CpuLists lists = by_quota ? CpuLists{} : cpu_lists(snap);
+  const BeCpuLists lists = by_quota ? BeCpuLists{} : be_cpu_lists(snap);
   const bool unset = by_quota ? !state.quota_us : !state.cpuset;
   const NodeSignals* signals = fresh_signals(snap, config.node_stale_seconds);
   if (signals != nullptr && (unset || !snap.may_relax || signals->seq != state.last_seq)) {
@@ -192,14 +113,14 @@ Decision<Suppress::State> Suppress::decide(const Snapshot& snap,
   Decision<State> out;
   const std::string budget = budget_text(state, cfg);
   if (by_quota && state.quota_us) {
-    out.proposals.push_back(cap(snap.be_root->path,
-                                CgroupFile::kCpuMax,
-                                cpu_max(*state.quota_us),
-                                fmt::format("{}: quota {} us", budget, *state.quota_us)));
+    out.proposals.push_back(be_cap({snap.be_root->path, CgroupFile::kCpuMax},
+                                   cpu_max(*state.quota_us),
+                                   kName,
+                                   fmt::format("{}: quota {} us", budget, *state.quota_us)));
   } else if (!by_quota && state.cpuset) {
-    state.cpuset = still_allowed(*state.cpuset, lists);
-    out.proposals = propose_cpuset(
-        snap, *state.cpuset, fmt::format("{}: {} CPUs", budget, state.cpuset->count()));
+    state.cpuset = still_be_cpus(*state.cpuset, lists);
+    out.proposals = propose_be_cpuset(
+        snap, *state.cpuset, kName, fmt::format("{}: {} CPUs", budget, state.cpuset->count()));
   }
   out.state = std::move(state);
   return out;

@@ -26,8 +26,4 @@ struct Suppress {
 /// suppress_m of reference 2.1; may be negative. nullopt: an input is unknown.
 std::optional<MilliCpu> suppress_budget(const Snapshot& snap, const SuppressConfig& config);
 
-/// The original's CPU picker (reference 2.2): `want` CPUs out of `from`, spread over NUMA nodes,
-/// whole cores first; in pick order. Empty when from is smaller than want.
-std::vector<int> pick_cpus(int want, const CpuTopology& from);
-
 }  // namespace koordlet::policy

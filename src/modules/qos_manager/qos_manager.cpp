@@ -111,6 +111,7 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   // Any order gives the same table; the longest list first spares moving it.
   impl_->run<policy::Pressure>(snapshot, status.pressure, proposals);
   impl_->run<policy::Suppress>(snapshot, status.suppress, proposals);
+  impl_->run<policy::IdleBuffer>(snapshot, status.idle_buffer, proposals);
   impl_->run<policy::Identity>(snapshot, impl_->identity, proposals);
   impl_->run<policy::BlkIo>(snapshot, status.blkio, proposals);
   impl_->run<policy::SysReconcile>(snapshot, status.system, proposals);
@@ -156,6 +157,7 @@ void QosManager::note_duration(std::chrono::microseconds took) { impl_->status.l
 bool QosManager::near_threshold(const NodeSignals& signals, MilliCpu capacity) const {
   const auto& effective = impl_->status.effective;
   if (effective.off || capacity.v <= 0) return false;
+  if (policy::idle_buffer_on(effective)) return true;
   const bool be_runs = signals.be_outside_used.v > 0 || (signals.be_used && signals.be_used->v > 0);
   const auto near = [&](int percent, bool and_above) {
     if (!policy::at_least_percent(signals.node_used, percent - kNearPoints, capacity)) return false;

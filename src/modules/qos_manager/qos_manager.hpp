@@ -14,6 +14,7 @@
 #include "policy/cpu_burst.hpp"
 #include "policy/evict.hpp"
 #include "policy/identity.hpp"
+#include "policy/idle_buffer.hpp"
 #include "policy/memory_qos.hpp"
 #include "policy/memory_soften.hpp"
 #include "policy/pressure.hpp"
@@ -34,6 +35,7 @@ class QosManager {
     bool ready = false;
     policy::Pressure::State pressure;
     policy::Suppress::State suppress;
+    policy::IdleBuffer::State idle_buffer;
     policy::Evict::State evict;
     policy::BlkIo::State blkio;
     policy::SysReconcile::State system;
@@ -73,8 +75,9 @@ class QosManager {
   std::vector<Standing> standing(const Snapshot& snapshot, const Pod& pod) const;
   /// How long the last step took; step() itself reads no clock.
   void note_duration(std::chrono::microseconds took);
-  /// Node use within 5 points of a threshold, or above it while BE runs: the loop polls class
-  /// counters each 100 ms. False while the policy is off or the capacity is unknown (0).
+  /// Node use within 5 points of a threshold, or above it while BE runs, or idle CPUs are to be
+  /// kept: the loop polls class counters each 100 ms. False while the policy is off or the capacity
+  /// is unknown (0).
   bool near_threshold(const NodeSignals& signals, MilliCpu capacity) const;
   const DesiredTable& desired() const;
   const Status& status() const;

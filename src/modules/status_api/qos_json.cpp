@@ -195,6 +195,7 @@ json::object qos_state(const StatusView& view) {
   body["level_changes"] = qos.level_changes;
   body["pressure"] = pressure_config(qos.effective.pressure);
   body["suppress"] = suppress(qos);
+  body["idle_buffer"] = idle_buffer_json(view);
   body["priority"] = {{"enable", qos.effective.identity.enable},
                       {"be_shares", qos.effective.identity.be_shares},
                       {"be_weight", qos.effective.identity.be_weight}};

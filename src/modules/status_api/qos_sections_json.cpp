@@ -71,6 +71,21 @@ json::object memory_qos_json(const StatusView& view) {
           {"unmeasured", s.unmeasured}};
 }
 
+json::object idle_buffer_json(const StatusView& view) {
+  const auto& cfg = view.qos.effective.idle_buffer;
+  const auto& s = view.qos.idle_buffer;
+  return {{"cores", cfg.cores},
+          {"hysteresis", cfg.hysteresis},
+          {"by", s.by_cpuset ? "cpuset" : "quota"},
+          {"why", text_or_null(s.why)},
+          {"allowance_milli", quantity(s.allowance)},
+          {"cpuset", s.cpuset ? text_value(s.cpuset->to_string(), {}) : nullptr},
+          {"idle_milli", quantity(s.idle)},
+          {"room_milli", quantity(s.room)},
+          {"cuts", s.cuts},
+          {"steps", s.steps}};
+}
+
 json::object memory_soften_json(const StatusView& view) {
   const auto& s = view.qos.memory_soften;
   return {{"phase", text_value(policy::to_string(s.phase), {})},

@@ -9,6 +9,7 @@ namespace koordlet::status_api {
 
 boost::json::object burst_json(const StatusView& view);
 boost::json::object memory_qos_json(const StatusView& view);
+boost::json::object idle_buffer_json(const StatusView& view);
 boost::json::object memory_soften_json(const StatusView& view);
 
 }  // namespace koordlet::status_api

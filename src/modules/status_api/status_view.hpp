@@ -21,6 +21,7 @@
 #include "model/usage.hpp"
 #include "policy/config.hpp"
 #include "policy/cpu_burst.hpp"
+#include "policy/idle_buffer.hpp"
 #include "policy/memory_qos.hpp"
 #include "policy/memory_soften.hpp"
 
@@ -94,6 +95,7 @@ struct StatusView {
     std::uint64_t ticks = 0, level_changes = 0;
     std::optional<MonoTime> hold_until;  ///< hold doubling: nothing relaxes before this time
     std::vector<Lever> levers;
+    policy::IdleBuffer::State idle_buffer;
     policy::CpuBurst::Summary burst;
     policy::MemoryQos::Summary memory_qos;
     policy::MemorySoften::State memory_soften;

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "policy/be_cpus.hpp"
 #include "unit/policy/world.hpp"
 
 using namespace koordlet;
@@ -226,6 +227,37 @@ TEST_SUITE("policy/suppress cpuset") {
     const auto narrow = rig.look();
     CHECK(wish(narrow, pod_a.child("a-c"), CgroupFile::kCpuset) == "0-2");
     CHECK(narrow.size() == 2);
+  }
+
+  TEST_CASE("static kubelet: CPUs that it gave to a pod are nobody else's") {
+    Rig rig{16};
+    rig.world.pods.push_back(be_pod("a", 1000));
+    Pod ls = outside_pod("ls", std::nullopt);
+    ls.qos = QosClass::kLs;
+    rig.world.pods.push_back(ls);
+    KubeletCpus kubelet;
+    kubelet.policy = KubeletCpuPolicy::kStatic;
+    kubelet.exclusive = {{"guaranteed", cpus("0-1")}, {"ls", cpus("2")}};
+    const auto look = [&] {
+      rig.world.wait(seconds{1});
+      rig.world.sample(ls_for(rig, 3000), 0);
+      auto snap = rig.world.snap();
+      snap.kubelet_cpus = std::make_shared<const KubeletCpus>(kubelet);
+      return Suppress::decide(snap, rig.config, rig.state).proposals;
+    };
+    // By the state file alone: containers get it, the root stays kubelet's.
+    const auto got = look();
+    CHECK(wish(got, kBeRoot, CgroupFile::kCpuset) == "");
+    CHECK(wish(got, kBeRoot.child("poda").child("a-c"), CgroupFile::kCpuset) == "2-4");
+    CHECK(got.size() == 1);
+    // A pod with CPUs of its own is left alone.
+    kubelet.exclusive["a"] = cpus("5");
+    CHECK(look().empty());
+    // Policy "none" is normal: stale entries mean nothing.
+    kubelet.policy = KubeletCpuPolicy::kNone;
+    kubelet.exclusive.erase("a");
+    const auto none = look();
+    CHECK(wish(none, kBeRoot, CgroupFile::kCpuset) == "0-2");
   }
 
   TEST_CASE("static kubelet: the growth limit counts from the last wish, not from the full root") {

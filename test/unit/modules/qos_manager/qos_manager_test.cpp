@@ -235,6 +235,13 @@ TEST_SUITE("qos_manager/near_threshold") {
     CHECK_FALSE(near(m, 65'000, 1000, 0));
   }
 
+  TEST_CASE("idle CPUs are to be kept: always") {
+    QosConfig config;
+    config.idle_buffer.cores = 2;
+    CHECK(near(QosManager{config}, 1000, 0, 100'000));
+    CHECK_FALSE(near(QosManager{config}, 1000, 0, 0));
+  }
+
   TEST_CASE("only the suppress rule: its own threshold; off: never") {
     QosConfig config;
     config.pressure_profile = false;

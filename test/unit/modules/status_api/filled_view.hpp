@@ -130,6 +130,10 @@ struct Filled {
     view.held[0].last = refusal();
     view.held[0].losers = {loser()};
     view.outcomes = {refusal()};
+    view.qos.idle_buffer.allowance = MilliCpu{7000};
+    view.qos.idle_buffer.cpuset = CpuSet::range(0, 6);
+    view.qos.idle_buffer.idle = MilliCpu{5000};
+    view.qos.idle_buffer.room = MilliCpu{7500};
     Desired wish;
     wish.value = CpuMax{};
     wish.plugin = "pressure";
