@@ -61,6 +61,12 @@ void add_soften(std::vector<Setting>& out) {
                        1,
                        50,
                        "so many points over the threshold eviction does not wait"));
+  out.push_back(size("qos.memory_soften.reclaim",
+                     KOORDLET_SOFTEN(reclaim.v),
+                     0,
+                     64 * kMiB,
+                     "most that one memory.reclaim takes, when a step's limit did not bring BE "
+                     "down (Linux 5.19); 0: never"));
 #undef KOORDLET_SOFTEN
 }
 

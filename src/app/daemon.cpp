@@ -116,6 +116,7 @@ Result<void> Daemon::open() {
       std::make_unique<kernel::CgroupFs>(config_.host, version_, kReclaimDescriptors);
   reclaim_ = std::make_unique<reactor::Worker>("reclaim");
   executor_->use_reclaim_thread(*reclaim_, *reclaim_cgroups_);
+  open_reclaim();
   open_levers();
   api_ = std::make_unique<StatusApi>(
       io_.get_executor(),

@@ -24,6 +24,7 @@
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
 #include "modules/qos_manager/core_cookies.hpp"
+#include "modules/qos_manager/memory_reclaimer.hpp"
 #include "modules/qos_manager/qos_manager.hpp"
 #include "modules/qos_manager/resctrl_groups.hpp"
 #include "modules/resource_executor/resource_executor.hpp"
@@ -115,6 +116,10 @@ class Daemon {
   void log_levers();
   void add_levers(StatusView::Qos& q) const;
 
+  // daemon_reclaim.cpp: memory.reclaim of the BE root
+  void open_reclaim();
+  void run_reclaim();
+
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
   boost::asio::awaitable<Result<TopologyInput>> gather_topology();
@@ -139,7 +144,8 @@ class Daemon {
   /// Control files of a class group that not every kernel has.
   struct Files {
     bool known = false;  ///< looked for
-    bool burst = false, memory_min = false, memory_vendor = false, page_cache_limit = false;
+    bool burst = false, memory_min = false, memory_reclaim = false, memory_vendor = false,
+         page_cache_limit = false;
   };
   Files files_;
   CpuTopology topology_;
@@ -163,6 +169,7 @@ class Daemon {
   std::unique_ptr<InterferenceWatch> interference_;
   std::unique_ptr<QosManager> qos_;
   std::unique_ptr<ResourceExecutor> executor_;
+  std::unique_ptr<MemoryReclaimer> reclaimer_;  ///< on reclaim_
   std::unique_ptr<StatusApi> api_;
   std::unique_ptr<reactor::Watchdog> watchdog_;
   reactor::TaskGroup tasks_;

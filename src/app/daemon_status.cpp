@@ -97,6 +97,8 @@ void Daemon::add_qos(StatusView& v) const {
   q.burst = s.burst.summary;
   q.memory_qos = s.memory_qos.summary;
   q.memory_soften = s.memory_soften;
+  const auto& reclaims = reclaimer_->counters();
+  q.reclaims = {reclaims.done, reclaims.part, reclaims.failed};
   v.desired = &qos_->desired();
   v.audit = &audit_;
   add_evictions(v);

@@ -4,6 +4,7 @@
 
 #include "app/daemon_impl.hpp"
 #include "base/log.hpp"
+#include "kernel/memory_reclaim.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -117,6 +118,7 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
     const auto snapshot = build_snapshot(due.tick);
     static_cast<void>(qos_->step(snapshot));
     run_evictions(snapshot);
+    run_reclaim();
   }
   qos_->note_duration(stages_["decide"]);
   log_level();
@@ -178,6 +180,7 @@ void Daemon::look_for_files(const CgroupPath& group) {
   files_.known = true;
   files_.burst = cgroups_->has({group, CgroupFile::kCpuBurst});
   files_.memory_min = cgroups_->has({group, CgroupFile::kMemoryMin});
+  files_.memory_reclaim = kernel::has_memory_reclaim(config_.host, version_, group);
   files_.memory_vendor = cgroups_->has({group, CgroupFile::kMemoryWmarkRatio});
   files_.page_cache_limit = cgroups_->has({group, CgroupFile::kPageCacheLimitSize});
 }
@@ -200,6 +203,8 @@ Snapshot Daemon::build_snapshot(bool may_relax) {
   if (be_root_ && !files_.known) look_for_files(be_root_->path);
   s.has_cpu_burst = files_.burst;
   s.has_memory_min = files_.memory_min;
+  s.has_memory_reclaim = files_.memory_reclaim;
+  s.protected_cache = qos_->status().memory_qos.summary.protected_cache;
   s.has_memory_vendor = files_.memory_vendor;
   s.has_page_cache_limit = files_.page_cache_limit;
   s.topology = topology_;

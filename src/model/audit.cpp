@@ -14,6 +14,8 @@ std::string_view to_string(AuditKind k) {
       return "level";
     case AuditKind::kEviction:
       return "eviction";
+    case AuditKind::kReclaim:
+      return "reclaim";
     case AuditKind::kPolicy:
       return "policy";
   }

@@ -19,9 +19,10 @@ enum class AuditKind {
   kRefused,   ///< the kernel did not take a value
   kLevel,     ///< the pressure level changed
   kEviction,  ///< a pod was asked to leave, whatever came of it
+  kReclaim,   ///< memory of a cgroup was reclaimed once, as far as it went
   kPolicy,    ///< the policy was switched on or off, or everything was given back
 };
-/// "written", "restored", "refused", "level", "eviction", "policy"
+/// "written", "restored", "refused", "level", "eviction", "reclaim", "policy"
 std::string_view to_string(AuditKind k);
 
 /// One thing that koordlet did or decided, with its reason.

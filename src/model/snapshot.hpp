@@ -65,7 +65,10 @@ struct Snapshot {
   bool has_cpu_burst = false;             ///< the kernel has the file (5.14)
   bool has_memory_min = false;            ///< memory.min, .low, .high exist: v2, or a vendor's v1
   bool has_memory_vendor = false;         ///< memory.wmark_*, memory.priority (vendor kernels)
-  bool has_page_cache_limit = false;      ///< memory.pagecache_limit.* (vendor kernels, v2)
+  /// Page cache that memory.min keeps, as the last step reckoned it; nullopt: unknown.
+  std::optional<Bytes> protected_cache{};
+  bool has_memory_reclaim = false;    ///< memory.reclaim exists (v2, 5.19)
+  bool has_page_cache_limit = false;  ///< memory.pagecache_limit.* (vendor kernels, v2)
 };
 
 }  // namespace koordlet

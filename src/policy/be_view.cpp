@@ -33,6 +33,14 @@ const NodeSignals* fresh_signals(const Snapshot& snap, int stale_seconds) {
                                                                            : &*snap.signals;
 }
 
+std::optional<Bytes> memory_in_use(const Snapshot& snap) {
+  if (!snap.signals || !snap.signals->memory_used || !snap.signals->memory_total) {
+    return std::nullopt;
+  }
+  const Wide used = Wide{snap.signals->memory_used->v} + snap.protected_cache.value_or(Bytes{}).v;
+  return Bytes{static_cast<std::int64_t>(std::min<Wide>(used, snap.signals->memory_total->v))};
+}
+
 std::optional<NonBeUse> non_be_use(const NodeSignals& signals, MilliCpu reserved) {
   if (!signals.kubepods_used || !signals.be_used) return std::nullopt;
   const MilliCpu pods = *signals.kubepods_used;

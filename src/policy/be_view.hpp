@@ -37,6 +37,10 @@ std::optional<MilliCpu> capacity_of(const Snapshot& snap);
 /// The signals when they are young enough to decide on; nullptr: hold. Points into `snap`.
 const NodeSignals* fresh_signals(const Snapshot& snap, int stale_seconds);
 
+/// MemTotal - available, where available = MemAvailable - page cache that memory.min keeps: cache
+/// that reclaim may not take is as good as used. At most MemTotal; nullopt: unknown.
+std::optional<Bytes> memory_in_use(const Snapshot& snap);
+
 /// CPU use that BE has to leave alone.
 struct NonBeUse {
   MilliCpu ls;      ///< pods that are not BE, and host applications

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/units.hpp"
 #include "model/slo_memory.hpp"
 
 namespace koordlet::policy {
@@ -47,8 +48,9 @@ struct MemorySoftenConfig {
   int lift_points = 7;         ///< under the threshold; more than start_points
   int step_percent = 5;        ///< most of the BE use that one step takes
   int step_seconds = 2;
-  int patience_seconds = 5;  ///< over the threshold, before eviction may act
-  int over_points = 5;       ///< so far over the threshold eviction may act at once
+  int patience_seconds = 5;               ///< over the threshold, before eviction may act
+  int over_points = 5;                    ///< so far over the threshold eviction may act at once
+  Bytes reclaim{std::int64_t{64} << 20};  ///< most that one memory.reclaim takes; 0: none
   friend bool operator==(const MemorySoftenConfig&, const MemorySoftenConfig&) = default;
 };
 

@@ -50,7 +50,7 @@ void judge_memory(EvictTask& task, const Snapshot& snap, const EffectiveConfig& 
   if (!s.memory_used || !s.memory_total || s.memory_total->v <= 0) {
     return blind(task, "the node's memory is unknown");
   }
-  judge_use(task, R::kMemoryUsed, s.memory_used->v, s.memory_total->v, config.memory_evict);
+  judge_use(task, R::kMemoryUsed, memory_in_use(snap)->v, s.memory_total->v, config.memory_evict);
 }
 
 std::string short_window(const CpuWindow& window, std::chrono::seconds length) {

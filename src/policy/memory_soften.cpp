@@ -59,6 +59,7 @@ std::string missing(const Snapshot& snap, int stale_seconds) {
 void lift(State& st) {
   st.high.reset();
   st.stepped_at.reset();
+  st.reclaim.reset();
   st.phase = SoftenPhase::kIdle;
   st.why.clear();
 }
@@ -74,14 +75,34 @@ void step(State& st, const Inputs& in, const Marks& marks, const MemorySoftenCon
   ++st.steps;
 }
 
+/// The last step's limit did not bring BE down: the kernel is asked for the rest itself.
+void ask_reclaim(State& st, const Inputs& in, const CgroupPath& root, Bytes most, MonoTime now) {
+  if (!st.can_reclaim || !st.high || in.be <= *st.high) return;
+  const Bytes over = in.be - *st.high;
+  const Bytes amount{std::min(over, most).v / kPage * kPage};
+  if (amount.v == 0) return;
+  st.reclaim = ReclaimWish{
+      now,
+      root,
+      amount,
+      fmt::format(
+          "BE uses {}, {} over its limit of the last step", bytes_text(in.be), bytes_text(over))};
+  ++st.reclaims;
+}
+
 /// Squeezes, or keeps what holds; returns whether there is more to take.
-void soften(
-    State& st, const Inputs& in, const Marks& marks, const MemorySoftenConfig& cfg, MonoTime now) {
+void soften(State& st,
+            const Inputs& in,
+            const Marks& marks,
+            const MemorySoftenConfig& cfg,
+            const Snapshot& snap) {
+  const MonoTime now = snap.now;
   const bool start = at_least(in.used, marks.start, in.total);
   if (!st.high && !start) return lift(st);
   if (st.high && !at_least(in.used, marks.lift, in.total)) return lift(st);
   const bool due = !st.stepped_at || now - *st.stepped_at >= std::chrono::seconds{cfg.step_seconds};
   if (start && due) {
+    ask_reclaim(st, in, snap.be_root->path, cfg.reclaim, now);
     step(st, in, marks, cfg);
     st.stepped_at = now;
   }
@@ -132,12 +153,13 @@ void evaluate(State& st, const Snapshot& snap, const EffectiveConfig& config) {
   const int limit = config.memory_evict.threshold_percent;
   const Marks marks{
       limit, limit - cfg.start_points, limit - cfg.lift_points, limit + cfg.over_points};
-  const Inputs in{*snap.signals->memory_used,
+  const Inputs in{*memory_in_use(snap),
                   *snap.signals->memory_total,
                   *snap.be_root->memory,
                   requests_below(snap)};
   st.floor = in.floor;
-  soften(st, in, marks, cfg, snap.now);
+  st.can_reclaim = snap.has_memory_reclaim;
+  soften(st, in, marks, cfg, snap);
   note_patience(st, in, marks, cfg, snap.now);
 }
 

@@ -20,10 +20,20 @@ enum class SoftenPhase {
 /// "off", "unsupported", "blind", "idle", "softening", "at-floor"
 std::string_view to_string(SoftenPhase p);
 
+/// One memory.reclaim. An action: it is done once and leaves nothing to give back.
+struct ReclaimWish {
+  MonoTime at;  ///< when it was decided; tells one wish from the next
+  CgroupPath cgroup;
+  Bytes amount;
+  std::string reason;
+  friend bool operator==(const ReclaimWish&, const ReclaimWish&) = default;
+};
+
 /// Squeezes BE before anything is evicted (design section 4): from start_points under the eviction
 /// threshold memory.high of the BE root is use - min(need, step_percent of use) each step_seconds,
 /// never under what the BE pods asked for, and lifted lift_points under the threshold. Never raised
-/// on the way. Samples count once and only in normal ticks.
+/// on the way. A step that finds BE still above the last one's limit asks the kernel to reclaim the
+/// difference, at most `reclaim`. Samples count once and only in normal ticks.
 struct MemorySoften {
   static constexpr std::string_view kName = "memory_soften";
   struct State {
@@ -36,6 +46,10 @@ struct MemorySoften {
     std::optional<MonoTime> over_since;  ///< node over the eviction threshold, without a break
     std::optional<MonoTime> hold_until;  ///< eviction may wait until then
     std::uint64_t steps = 0;             ///< since it was switched on
+    /// The newest that was asked for; nullopt once softening is lifted.
+    std::optional<ReclaimWish> reclaim;
+    std::uint64_t reclaims = 0;  ///< asked for since it was switched on
+    bool can_reclaim = false;    ///< the kernel has memory.reclaim
     friend bool operator==(const State&, const State&) = default;
   };
   static Decision<State> decide(const Snapshot& snap, const EffectiveConfig& config, State state);

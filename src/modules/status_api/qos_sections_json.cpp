@@ -31,6 +31,18 @@ json::object share(const policy::MemoryClass& of_class) {
           {"throttling_percent", or_null(of_class.values.throttling_percent)}};
 }
 
+json::object reclaims(const StatusView& view) {
+  const auto& s = view.qos.memory_soften;
+  const auto& ends = view.qos.reclaims;
+  return {{"supported", s.can_reclaim},
+          {"asks", s.reclaims},
+          {"asked_bytes", s.reclaim ? json::value(s.reclaim->amount.v) : json::value(nullptr)},
+          {"why", s.reclaim ? text_value(s.reclaim->reason, {}) : json::value(nullptr)},
+          {"done", ends.done},
+          {"part", ends.part},
+          {"failed", ends.failed}};
+}
+
 }  // namespace
 
 json::object burst_json(const StatusView& view) {
@@ -93,7 +105,8 @@ json::object memory_soften_json(const StatusView& view) {
           {"high_bytes", quantity(s.high)},
           {"floor_bytes", s.floor.v > 0 ? json::value(s.floor.v) : json::value(nullptr)},
           {"steps", s.steps},
-          {"eviction_waits", policy::softening_holds(s, view.now)}};
+          {"eviction_waits", policy::softening_holds(s, view.now)},
+          {"reclaim", reclaims(view)}};
 }
 
 }  // namespace koordlet::status_api

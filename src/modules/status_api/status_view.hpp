@@ -99,6 +99,9 @@ struct StatusView {
     policy::CpuBurst::Summary burst;
     policy::MemoryQos::Summary memory_qos;
     policy::MemorySoften::State memory_soften;
+    struct Reclaims {
+      std::uint64_t done = 0, part = 0, failed = 0;
+    } reclaims;                         ///< how memory.reclaim ended, since start
     policy::EffectiveConfig effective;  ///< thresholds and factors that hold now
   };
   /// ResourceExecutor's counters since start.

@@ -57,6 +57,20 @@ TEST_SUITE("policy/evict") {
     CHECK(rig.victim() == "a");
   }
 
+  TEST_CASE("page cache that memory.min keeps counts as used, and at most all memory is used") {
+    EvictRig rig;
+    rig.add("a", gib(8));
+    rig.protected_cache = gib(3);
+    rig.ticks(3, gib(66));
+    CHECK(rig.state.phase == EvictPhase::kIdle);
+    rig.ticks(2, gib(68));  // 71 % with the cache
+    CHECK(rig.victim() == "a");
+    CHECK(rig.state.use_permyriad == 7100);
+    rig.protected_cache = gib(60);
+    rig.tick(gib(68));
+    CHECK(rig.state.use_permyriad == 10'000);
+  }
+
   TEST_CASE("82: need 2 GiB, pods of 3, 1 and 1 GiB: one victim") {
     EvictRig rig;
     rig.add("p1", gib(1));

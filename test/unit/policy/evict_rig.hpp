@@ -51,6 +51,7 @@ struct EvictRig {
   bool api_ok = true;
   bool pods_known = true;
   bool softening = false;
+  std::optional<Bytes> protected_cache;
 
   EvictRig() {
     config.memory_evict.enable = true;
@@ -83,6 +84,7 @@ struct EvictRig {
   Snapshot snap(bool may_relax = true) {
     Snapshot out = world.snap(may_relax);
     out.pods = usage;
+    out.protected_cache = protected_cache;
     if (!pods_known) {
       auto changed = std::make_shared<NodeState>(*out.state);
       changed->pods_at = MonoTime{};

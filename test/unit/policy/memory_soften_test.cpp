@@ -20,6 +20,8 @@ struct Rig {
   EffectiveConfig config;
   MemorySoften::State state;
   std::vector<Proposal> proposals;
+  bool has_reclaim = false;
+  std::optional<Bytes> protected_cache;
 
   Rig() {
     world.version = CgroupVersion::kV2;
@@ -30,7 +32,10 @@ struct Rig {
     world.pods[0].containers[0].requests.batch_memory = Bytes{4000 * kMi};
   }
   void look(bool may_relax = true) {
-    auto d = MemorySoften::decide(world.snap(may_relax), config, state);
+    auto snap = world.snap(may_relax);
+    snap.has_memory_reclaim = has_reclaim;
+    snap.protected_cache = protected_cache;
+    auto d = MemorySoften::decide(snap, config, state);
     state = d.state;
     proposals = d.proposals;
   }
@@ -112,6 +117,51 @@ TEST_SUITE("policy/memory_soften") {
     rig.look();
     CHECK(rig.proposals.empty());
   }
+  TEST_CASE("a limit that BE did not come down to: 64 MiB are reclaimed a step, once each") {
+    Rig rig;
+    rig.has_reclaim = true;
+    rig.tick(660, 20'000);
+    CHECK_FALSE(rig.state.reclaim);  // the limit comes first
+    rig.tick(660, 19'500);
+    CHECK_FALSE(rig.state.reclaim);  // no step is due
+    CHECK(rig.tick(660, 19'500) == mi(18'525));
+    REQUIRE(rig.state.reclaim);
+    CHECK(rig.state.reclaim->amount == Bytes{64 * kMi});
+    CHECK(rig.state.reclaim->cgroup == kBeRoot);
+    const auto first = rig.state.reclaim->at;
+    rig.tick(660, 18'535);
+    CHECK(rig.state.reclaim->at == first);
+    rig.tick(660, 18'535);
+    CHECK(rig.state.reclaim->at != first);
+    CHECK(rig.state.reclaim->amount == Bytes{10 * kMi});  // no more than it is over
+    CHECK(rig.state.reclaims == 2);
+    rig.tick(620, 10'000);
+    CHECK_FALSE(rig.state.reclaim);
+  }
+
+  TEST_CASE("no memory.reclaim on this kernel, or switched off: the limit alone works") {
+    Rig rig;
+    rig.tick(660, 20'000);
+    rig.tick(660, 20'000);
+    CHECK(rig.tick(660, 20'000) == mi(19'000));
+    CHECK_FALSE(rig.state.reclaim);
+    CHECK_FALSE(rig.state.can_reclaim);
+    rig.has_reclaim = true;
+    rig.config.memory_soften.reclaim = Bytes{0};
+    rig.tick(660, 20'000);
+    rig.tick(660, 20'000);
+    CHECK(rig.state.can_reclaim);
+    CHECK_FALSE(rig.state.reclaim);
+  }
+
+  TEST_CASE("page cache that memory.min keeps counts as used") {
+    Rig rig;
+    rig.protected_cache = Bytes{kTotal / 100 * 6};
+    CHECK(rig.tick(600, 20'000) == mi(19'000));  // 60 % + 6 %
+    Rig without;
+    CHECK(without.tick(600, 20'000) == "");
+  }
+
   TEST_CASE("event ticks repeat what holds") {
     Rig rig;
     rig.tick(660, 20'000);

@@ -137,6 +137,8 @@ struct Filled {
     Desired wish;
     wish.value = CpuMax{};
     wish.plugin = "pressure";
+    view.qos.memory_soften.reclaim =
+        policy::ReclaimWish{kNow, path("kubepods/besteffort"), Bytes{4096}, "why"};
     wish.losers = {loser()};
     desired[{path("kubepods/besteffort"), CgroupFile::kCpuset}] = wish;
     view.desired = &desired;
