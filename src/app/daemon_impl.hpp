@@ -112,6 +112,7 @@ class Daemon {
   boost::asio::awaitable<void> load_levers();
   boost::asio::awaitable<void> lever_loop();
   void restore_levers();
+  void follow_resizes();
   void add_levers(Snapshot& s);
   void log_levers();
   void add_levers(StatusView::Qos& q) const;
@@ -206,6 +207,7 @@ class Daemon {
   MonoTime kubelet_cpus_at_;
   std::shared_ptr<const StorageTable> storage_table_;
   MonoTime storage_table_at_;
+  std::shared_ptr<const NodeState> last_state_;  ///< what resizes are told from
   std::unique_ptr<ResctrlGroups> resctrl_;
   std::unique_ptr<CoreCookies> cookies_;
   std::map<std::string, std::chrono::microseconds> stages_;

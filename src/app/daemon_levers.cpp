@@ -3,6 +3,7 @@
 #include "app/daemon_impl.hpp"
 #include "app/kubelet_cpus_file.hpp"
 #include "base/log.hpp"
+#include "model/pod_change.hpp"
 #include "modules/qos_manager/storage_table.hpp"
 #include "store/checkpoint.hpp"
 
@@ -62,6 +63,15 @@ asio::awaitable<void> Daemon::lever_loop() {
     }
     co_await cookies_->reconcile(std::move(be_pods));
   }
+}
+
+/// A pod that was resized in place: what kubelet writes for it now is what is given back later.
+void Daemon::follow_resizes() {
+  auto state = states_->state();
+  if (last_state_ && last_state_ != state) {
+    executor_->note_resized(resized_pods(*last_state_, *state), clock_.now());
+  }
+  last_state_ = std::move(state);
 }
 
 void Daemon::restore_levers() {

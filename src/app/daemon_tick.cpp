@@ -243,6 +243,7 @@ void Daemon::collect_within(std::chrono::seconds delay) {
 }
 
 void Daemon::on_state_change() {
+  follow_resizes();
   log_faults("states", states_->state()->faults, state_faults_);
   control_->on_state_change(*states_->state());
   log_first_state();

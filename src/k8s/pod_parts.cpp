@@ -81,6 +81,19 @@ void apply_id(const Fields& status, Container& container) {
                 "containerd, docker, cri-o or pouch, \"://\" and an id of [A-Za-z0-9_-]");
 }
 
+/// What a running container has got: during an in-place resize the spec is ahead of it, or stays so
+/// (Deferred, Infeasible). Extended resources cannot be resized.
+void apply_actual(const Fields& status, Container& container) {
+  const auto actual = decode_resources(status);
+  const auto take = [](auto& to, const auto& from) {
+    if (from) to = from;
+  };
+  take(container.requests.cpu, actual.requests.cpu);
+  take(container.requests.memory, actual.requests.memory);
+  take(container.limits.cpu, actual.limits.cpu);
+  take(container.limits.memory, actual.limits.memory);
+}
+
 void apply_list(const Fields& status, std::string_view key, std::vector<Container>& containers) {
   const auto* list = status.array(key);
   if (list == nullptr) return;
@@ -100,6 +113,7 @@ void apply_list(const Fields& status, std::string_view key, std::vector<Containe
     apply_id(fields, *found);
     const auto state = fields.object("state");
     if (state.value) found->running = state.value->object("running").value.has_value();
+    if (found->running) apply_actual(fields, *found);
   }
 }
 

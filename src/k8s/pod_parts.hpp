@@ -12,7 +12,8 @@ namespace koordlet::k8s {
 /// spec.containers and spec.initContainers, in that order. Names are DNS labels and unique.
 std::vector<Container> decode_containers(const Fields& spec);
 
-/// Ids and running state from status.containerStatuses and status.initContainerStatuses.
+/// Ids, running state and, of running containers, the CPU and memory they have got, from
+/// status.containerStatuses and status.initContainerStatuses.
 void apply_statuses(const Fields& status, std::vector<Container>& containers);
 
 /// Requests and limits of `resources` as the API server fills them in: a limit is the request where

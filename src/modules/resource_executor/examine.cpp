@@ -76,12 +76,14 @@ bool ResourceExecutor::Impl::settled(KeyState& state,
                                      Outcome& outcome,
                                      Batch& batch) {
   const bool moved = current != state.kernel;
-  const bool foreign = state.written && current != *state.written;
+  const bool owner =
+      state.written && current != *state.written && moved && owner_wrote(state, current, batch.now);
+  const bool foreign = state.written && current != *state.written && !owner;
   state.kernel = current;
   if (state.yielded_until && batch.now >= *state.yielded_until) state.yielded_until.reset();
   executor::age_contests(state, config.contested_per_minute, batch.now);
   if (current == state.wanted) {
-    if (foreign) {  // somebody wrote our very wish: held from now on as if we had
+    if (foreign || owner) {  // somebody wrote our very wish: held from now on as if we had
       state.written = current;
       state.row_ok = false;
       rows_behind = true;
@@ -92,6 +94,7 @@ bool ResourceExecutor::Impl::settled(KeyState& state,
   }
   if (foreign && moved) {
     ++counters.foreign;
+    state.last_foreign = KeyState::Foreign{current, batch.now};
     const bool counts = executor::note_foreign(
         state, cgroups.version(), key, current, config.contested_per_minute, batch.now);
     // Two writers of one cpuset (kubelet's static policy) would flip it for ever: one gives way.

@@ -80,6 +80,11 @@ struct ResourceExecutor::Impl {
                MonoTime now);
   void release(const CgroupKey& key, KeyState& state, Batch& batch);
 
+  // owner.cpp
+  void note_resized(const std::vector<CgroupPath>& pods, MonoTime now);
+  bool owner_wrote(KeyState& state, const CgroupValue& value, MonoTime now);
+  void new_original(KeyState& state, const CgroupValue& value);
+
   // slow.cpp
   bool hand_over(const CgroupKey& key,
                  KeyState& state,

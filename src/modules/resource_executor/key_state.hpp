@@ -66,6 +66,12 @@ struct KeyState {
   std::optional<Outcome> last;
   std::optional<Block> block;
 
+  struct Foreign {
+    CgroupValue value;
+    MonoTime at;
+  };
+  std::optional<Foreign> last_foreign;
+  std::optional<MonoTime> resized_at;  ///< its pod was resized in place: kubelet writes new values
   std::uint64_t foreign_writes = 0;
   std::vector<MonoTime> contests;         ///< foreign writes of the last minute that count
   std::optional<MonoTime> yielded_until;  ///< the cpuset is left to the other writer

@@ -27,6 +27,10 @@ boost::asio::awaitable<std::vector<Outcome>> ResourceExecutor::apply(const Desir
   return impl_->apply(desired, now);
 }
 
+void ResourceExecutor::note_resized(const std::vector<CgroupPath>& pods, MonoTime now) {
+  impl_->note_resized(pods, now);
+}
+
 std::vector<Outcome> ResourceExecutor::restore_all() { return impl_->restore_all(); }
 
 std::vector<ResourceExecutor::Held> ResourceExecutor::held() const {

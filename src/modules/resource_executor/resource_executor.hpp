@@ -74,6 +74,11 @@ class ResourceExecutor {
   /// original back and leave the journal. Every held file is read (verified). One apply at a time.
   boost::asio::awaitable<std::vector<Outcome>> apply(const DesiredTable& desired, MonoTime now);
 
+  /// These pods (their cgroups) were resized in place: values that others write into their files of
+  /// CPU and memory within 2 minutes, before or after, are kubelet's. They become the originals and
+  /// are no contest.
+  void note_resized(const std::vector<CgroupPath>& pods, MonoTime now);
+
   /// Everything back to its original, synchronously, without waiting for the storage thread
   /// (SIGTERM, disable).
   std::vector<Outcome> restore_all();
