@@ -47,6 +47,8 @@ struct Config {
     std::chrono::seconds interval{0};  ///< 0: the NodeMetric's own
     bool create = true;
     bool topology = true;
+    bool high_condition = true;  ///< the Node condition that says "HIGH for long"
+    std::chrono::seconds high_condition_after{300};
   };
   struct Qos {
     std::chrono::milliseconds interval{1000};  ///< between two evaluations

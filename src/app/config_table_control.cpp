@@ -75,6 +75,14 @@ void add_control_plane(std::vector<Setting>& out) {
   out.push_back(boolean("report.topology",
                         KOORDLET_AT(report.topology),
                         "publish the CPU topology as NodeResourceTopology"));
+  out.push_back(boolean("report.high_condition",
+                        KOORDLET_AT(report.high_condition),
+                        "set the Node condition KoordletHighPressure after so long at HIGH"));
+  out.push_back(duration("report.high_condition_after",
+                         KOORDLET_AT(report.high_condition_after),
+                         kMinute,
+                         kHour,
+                         "at HIGH before it is set, and below HIGH before it is cleared"));
 }
 
 }  // namespace koordlet::app

@@ -106,6 +106,12 @@ void ControlPlane::make_reporters(Hooks& hooks) {
         TopologyReporter::Deps{std::move(hooks.gather_topology), k8s::caller_of(*api_)},
         clock_);
   }
+  if (config_.report.high_condition && !config_.executor.dry_run) {
+    ConditionReporter::Config condition;
+    condition.node_name = node_name_;
+    condition_ = std::make_unique<ConditionReporter>(
+        ex_, std::move(condition), k8s::caller_of(*api_), clock_);
+  }
   if (!config_.report.enable) return;
   NodeReporter::Config config;
   config.node_name = node_name_;
@@ -131,6 +137,7 @@ void ControlPlane::make_evictor(Hooks& hooks) {
 void ControlPlane::start(reactor::TaskGroup& tasks, const NodeState& state) {
   tasks_ = &tasks;
   if (reporter_) tasks.spawn("node reporter", reporter_->run());
+  if (condition_) tasks.spawn("node condition", condition_->run());
   if (events_) tasks.spawn("events", events_->run());
   if (evictor_) tasks.spawn("evictor", evictor_->run());
   on_state_change(state);
@@ -149,6 +156,18 @@ void ControlPlane::report_now() {
   if (reporter_) reporter_->report_now();
 }
 
+void ControlPlane::note_level(bool high) {
+  if (!condition_) return;
+  const auto after = config_.report.high_condition_after;
+  high_ = policy::watch_high(high_, high, clock_.now(), after);
+  if (!high_.lasting) return;
+  condition_->want(*high_.lasting,
+                   fmt::format("pressure {} HIGH for {} s: best effort is {}",
+                               *high_.lasting ? "at" : "below",
+                               after.count(),
+                               *high_.lasting ? "held back here, send none" : "welcome again"));
+}
+
 void ControlPlane::fill(StatusView& view) const {
   if (api_) {
     const auto& h = api_->health();
@@ -163,6 +182,10 @@ void ControlPlane::fill(StatusView& view) const {
                                h.forbidden};
   }
   if (reporter_) fill_report(view);
+  if (condition_) {
+    const auto& c = condition_->status();
+    view.high_condition = StatusView::HighCondition{c.wanted, c.told, c.problem, c.patches};
+  }
   if (evictor_) fill_evictions(view);
 }
 

@@ -13,9 +13,11 @@
 #include "k8s/events.hpp"
 #include "k8s/kubelet_client.hpp"
 #include "modules/evictor/evictor.hpp"
+#include "modules/node_reporter/condition_reporter.hpp"
 #include "modules/node_reporter/node_reporter.hpp"
 #include "modules/node_reporter/topology_reporter.hpp"
 #include "modules/status_api/status_view.hpp"
+#include "policy/high_watch.hpp"
 #include "reactor/task_group.hpp"
 
 namespace koordlet::app {
@@ -47,6 +49,8 @@ class ControlPlane {
   void on_state_change(const NodeState& state);
   /// The level became HIGH: the cluster hears of it now.
   void report_now();
+  /// Whether the level is HIGH in this tick: lasting pressure becomes a condition of the Node.
+  void note_level(bool high);
   /// Whom the plugins want gone in this tick. Without an API server nobody is evicted.
   void evict(std::vector<EvictionWish> wishes);
   /// What became of earlier wishes, each once.
@@ -72,6 +76,8 @@ class ControlPlane {
   std::unique_ptr<TopologyReporter> topology_;
   bool topology_runs_ = false;
   reactor::TaskGroup* tasks_ = nullptr;  ///< set by start()
+  policy::HighWatch high_;
+  std::unique_ptr<ConditionReporter> condition_;
   std::unique_ptr<k8s::EventRecorder> events_;
   std::unique_ptr<Evictor> evictor_;
 };

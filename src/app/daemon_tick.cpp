@@ -124,6 +124,8 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
   log_level();
   log_faults("nodeslo", qos_->status().effective.faults, slo_faults_);
   log_levers();
+  control_->note_level(qos_->status().pressure.level == policy::Level::kHigh &&
+                       !qos_->status().effective.off);
   near_ = qos_->near_threshold(*signals_, capacity());
   co_await apply(!due.tick);
 }

@@ -75,4 +75,16 @@ json::value report_json(const StatusView& view) {
   return out;
 }
 
+json::value high_condition_json(const StatusView& view) {
+  if (!view.high_condition) return nullptr;
+  const auto& c = *view.high_condition;
+  const auto flag = [](const std::optional<bool>& v) {
+    return v ? json::value(*v) : json::value(nullptr);
+  };
+  return json::object{{"wanted", flag(c.wanted)},
+                      {"told", flag(c.told)},
+                      {"problem", text_or_null(c.problem)},
+                      {"patches", c.patches}};
+}
+
 }  // namespace koordlet::status_api

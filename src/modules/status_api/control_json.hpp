@@ -11,4 +11,5 @@ namespace koordlet::status_api {
 boost::json::array resources_json(const StatusView& view);
 boost::json::value api_json(const StatusView& view);  ///< null: no API server is used
 boost::json::value report_json(const StatusView& view);
+boost::json::value high_condition_json(const StatusView& view);  ///< null: it is not set here
 }  // namespace koordlet::status_api

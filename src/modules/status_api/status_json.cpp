@@ -180,6 +180,7 @@ net::HttpResponse status(const StatusView& view) {
   body["resources"] = resources_json(view);
   body["api"] = api_json(view);
   body["report"] = report_json(view);
+  body["high_condition"] = high_condition_json(view);
   body["eviction"] = eviction_json(view);
   body["pods"] = pod_counts(view);
   body["files"] = file_counts(view);

@@ -152,6 +152,12 @@ struct StatusView {
     std::optional<Times> build_to_2xx, age_then;  ///< age_then: now - updateTime at the 2xx
     std::string topology;                         ///< state of the NodeResourceTopology, "" fine
   };
+  /// The Node condition KoordletHighPressure.
+  struct HighCondition {
+    std::optional<bool> wanted, told;  ///< nullopt: neither side lasted yet; nothing told yet
+    std::string problem;               ///< why the last patch failed; "" it did not
+    std::uint64_t patches = 0;
+  };
   /// One eviction that was tried.
   struct Eviction {
     std::string pod, uid, plugin, reason, outcome, detail;
@@ -234,6 +240,7 @@ struct StatusView {
   std::vector<Source> sources;
   std::vector<Resource> resources;
   std::optional<Api> api;                                ///< nullopt: no API server is used
+  std::optional<HighCondition> high_condition;           ///< nullopt: it is not set here
   std::optional<Report> report;                          ///< nullopt: nothing is reported
   std::vector<Eviction> evictions;                       ///< newest first
   std::map<std::string, std::uint64_t> eviction_counts;  ///< outcome -> number

@@ -108,6 +108,7 @@ struct Filled {
     view.resources.resize(1);
     view.resources[0].name = "pods";
     view.api.emplace();
+    view.high_condition = StatusView::HighCondition{true, false, "403", 2};
     view.report.emplace();
     view.report->lacks = {"memory"};
     view.evictions.push_back(
