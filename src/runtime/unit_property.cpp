@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::int64_t kSecondUs = 1'000'000;
 constexpr std::chrono::microseconds kDefaultPeriod{100'000};  // systemd: CPU_QUOTA_PERIOD_DEFAULT
-constexpr std::uint64_t kWeightOfIdle = 0;                    // systemd: CGROUP_WEIGHT_IDLE
+/// systemd notes the share in whole percent of a CPU: "0%" is refused when it is read again.
+constexpr std::uint64_t kLeastShare = 10'000;
+constexpr std::uint64_t kWeightOfIdle = 0;     // systemd: CGROUP_WEIGHT_IDLE
 constexpr std::uint64_t kDefaultWeight = 100;  // kernel and systemd: CGROUP_WEIGHT_DEFAULT
 
 std::uint64_t or_infinity(const std::optional<Bytes>& bound) {
@@ -25,6 +27,7 @@ void add_cpu_max(const CgroupValue& value, std::vector<UnitProperty>& out) {
     const auto period = max->period.count();
     // Rounded up: floor(share * period / 1 s) is the quota again, for any period up to 1 s.
     share = static_cast<std::uint64_t>((quota->count() * kSecondUs + period - 1) / period);
+    if (share < kLeastShare) return;
   }
   const auto period = max->period == kDefaultPeriod
                           ? kUnitInfinity

@@ -45,7 +45,9 @@ using UnitFiles = std::map<CgroupFile, CgroupValue>;
 /// The properties for the files `changed`, with the values in `files`; each name once. The value
 /// that systemd then writes is the very one of the file:
 /// - cpu.max: systemd keeps microseconds a second and writes floor(that * period / 1 s), so the
-///   share is rounded up; the period of 100 ms is systemd's own default, hence "infinity";
+///   share is rounded up (below 1 % of a CPU it has no property); in its drop-in systemd notes
+///   whole percent, so that a daemon-reload makes the quota up to 1 % of a CPU smaller; the period
+///   of 100 ms is systemd's own default, hence "infinity";
 /// - cpu.idle = 1 and cpu.weight are one property, in which idle wins; the end of idle is the
 ///   weight in `files`, else 100, which is what the kernel falls back to;
 /// - an empty cpuset is the empty list: no restriction of its own.

@@ -85,6 +85,10 @@ TEST_SUITE("unit properties") {
         CAPTURE(period);
         CAPTURE(quota);
         const auto properties = one(CgroupFile::kCpuMax, cpu_max(quota, period));
+        if (quota * 100 < period) {  // systemd would note "0%" and refuse to read it again
+          CHECK(properties.empty());
+          continue;
+        }
         REQUIRE(properties.size() == 2);
         const auto share = std::get<std::uint64_t>(properties[0].value);
         CHECK(share * static_cast<std::uint64_t>(period) / 1'000'000 ==
