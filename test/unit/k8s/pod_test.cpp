@@ -156,10 +156,10 @@ status:
 
   TEST_CASE("in-place resize: a running container counts by what it has got, not by its spec") {
     const std::string head =
-        "{metadata: {name: web, namespace: d, uid: u}, spec: {containers: [{name: c, resources: "
-        "{requests: {cpu: 2, memory: 1Gi, kubernetes.io/batch-cpu: 3000}, limits: {cpu: 4}}}]}, "
+        "metadata: {name: web, namespace: d, uid: u}\nspec: {containers: [{name: c, resources: "
+        "{requests: {cpu: 2, memory: 1Gi, kubernetes.io/batch-cpu: 3000}, limits: {cpu: 4}}}]}\n"
         "status: {containerStatuses: [{name: c, ";
-    const std::string actual = "resources: {requests: {cpu: 500m}, limits: {cpu: 1}}}]}}";
+    const std::string actual = "resources: {requests: {cpu: 500m}, limits: {cpu: 1}}}]}";
     const auto got = good(head + "state: {running: {}}, " + actual).pod.containers.at(0);
     CHECK(got.requests.cpu == MilliCpu{500});
     CHECK(got.limits.cpu == MilliCpu{1000});
@@ -167,7 +167,7 @@ status:
     CHECK(got.requests.batch_cpu == MilliCpu{3000});
     const auto waiting = good(head + "state: {waiting: {}}, " + actual).pod.containers.at(0);
     CHECK(waiting.requests.cpu == MilliCpu{2000});
-    const auto damaged = good(head + "state: {running: {}}, resources: {requests: {cpu: x}}}]}}");
+    const auto damaged = good(head + "state: {running: {}}, resources: {requests: {cpu: x}}}]}");
     CHECK(damaged.pod.containers.at(0).requests.cpu == MilliCpu{2000});
     CHECK(damaged.faults.size() == 1);
   }
