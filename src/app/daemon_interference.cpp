@@ -98,8 +98,8 @@ asio::awaitable<void> Daemon::watch_pressure(std::string path, std::string trigg
   if (!opened) shown.fault = opened.error().context;
   while (shown.fault.empty()) {
     const auto event = co_await opened->wait();
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) co_return;
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (reactor::is_stopped(state)) co_return;
     if (event) {
       ++shown.events;
       wake({.fast = true});

@@ -79,8 +79,8 @@ asio::awaitable<void> Daemon::tick_loop() {
     while (!due_.any()) {
       wake_.expires_at(asio::steady_timer::time_point::max());
       co_await wake_.async_wait(use_ec);
-      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-      if (cancelled != asio::cancellation_type::none) co_return;
+      const auto state = co_await asio::this_coro::cancellation_state;
+      if (reactor::is_stopped(state)) co_return;
     }
     const auto due = std::exchange(due_, Due{});
     co_await run_tick(due);
@@ -233,8 +233,8 @@ asio::awaitable<void> Daemon::collect_loop() {
     while (clock_.now() < collect_due_) {
       collect_wait_.expires_at(collect_due_);
       co_await collect_wait_.async_wait(use_ec);
-      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-      if (cancelled != asio::cancellation_type::none) co_return;
+      const auto state = co_await asio::this_coro::cancellation_state;
+      if (reactor::is_stopped(state)) co_return;
     }
   }
 }

@@ -26,8 +26,7 @@ KubeletCpus read_kubelet_cpus(const std::string& file) {
     out.fault = file + ": " + state.error().context;
     return out;
   }
-  if (state->policy == "static") out.policy = KubeletCpuPolicy::kStatic;
-  if (state->policy == "none") out.policy = KubeletCpuPolicy::kNone;
+  out.policy = state->policy;
   out.exclusive = std::move(state->pods);
   if (!state->faults.empty()) out.fault = file + ": " + state->faults.front();
   return out;

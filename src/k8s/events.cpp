@@ -290,7 +290,7 @@ asio::awaitable<void> EventRecorder::run() {
     const auto waited = co_await wake_.async_wait(reactor::use_ec);
     static_cast<void>(waited);  // woken or due: both lead to a look at the queue
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) co_return;
+    if (reactor::is_stopped(state)) co_return;
   }
 }
 

@@ -59,18 +59,15 @@ CpuSet decode_system_cpus(const std::string& text, Refusals& refusals) {
 }
 
 KubeletCpuPolicy decode_cpu_policy(const std::string& text, Refusals& refusals) {
-  const auto named = [](std::string_view name) -> std::optional<KubeletCpuPolicy> {
-    if (name == "static") return KubeletCpuPolicy::kStatic;
-    if (name == "none") return KubeletCpuPolicy::kNone;
-    return std::nullopt;
-  };
-  if (const auto plain = named(text)) return *plain;
+  const auto plain = kubelet_cpu_policy(text);
+  if (plain != KubeletCpuPolicy::kUnknown) return plain;
   const auto object = parse_annotation(kCpuManagerPolicy, text, refusals);
   if (!object) return KubeletCpuPolicy::kUnknown;
   const auto fields = annotation_fields(*object, kCpuManagerPolicy, refusals);
   const auto policy = fields.text("policy");
   if (!policy.value || policy.value->empty()) return KubeletCpuPolicy::kUnknown;
-  if (const auto known = named(*policy.value)) return *known;
+  const auto known = kubelet_cpu_policy(*policy.value);
+  if (known != KubeletCpuPolicy::kUnknown) return known;
   fields.refuse("policy", json::value(*policy.value), "static or none");
   return KubeletCpuPolicy::kUnknown;
 }

@@ -182,9 +182,9 @@ Result<CpuManagerState> decode_cpu_manager_state(const json::value& file) {
   Refusals refusals{"cpu_manager_state"};
   const Fields root{file.get_object(), "", refusals};
   const auto policy = root.text("policyName");
-  out.policy = policy.value.value_or("");
+  out.policy = kubelet_cpu_policy(policy.value.value_or(""));
   const auto entries = root.object("entries");
-  if (policy.value == std::string{"static"} && entries.value) {
+  if (out.policy == KubeletCpuPolicy::kStatic && entries.value) {
     for (const auto& pod : entries.value->raw()) {
       const std::string uid{pod.key()};
       const auto containers = entries.value->object(uid);

@@ -13,6 +13,7 @@
 #include "base/cpu_set.hpp"
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "model/node.hpp"
 
 /// NodeResourceTopology, topology.node.k8s.io/v1alpha1: what the NUMA-aware scheduler reads.
 namespace koordlet::k8s {
@@ -53,7 +54,7 @@ Result<std::optional<boost::json::object>> update_node_topology(const boost::jso
 /// CPUs that kubelet's static policy gave away, by pod uid, from its cpu_manager_state file; empty
 /// under another policy. Pods and CPU lists that cannot be read are faults.
 struct CpuManagerState {
-  std::string policy;  ///< "none", "static", ...; "": not stated
+  KubeletCpuPolicy policy = KubeletCpuPolicy::kUnknown;
   std::map<std::string, CpuSet> pods;
   std::vector<std::string> faults;
 };

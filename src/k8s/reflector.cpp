@@ -121,7 +121,7 @@ asio::awaitable<void> Reflector::Impl::follow() {
     auto step = core.next();
     if (step.delay.count() > 0) co_await wait(step.delay);
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) co_return;
+    if (reactor::is_stopped(state)) co_return;
     if (step.action == ReflectorCore::Action::kList) {
       co_await list(std::move(step.query));
     } else {

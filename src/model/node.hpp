@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/cpu_set.hpp"
@@ -11,6 +12,11 @@
 namespace koordlet {
 
 enum class KubeletCpuPolicy { kUnknown, kNone, kStatic };
+/// By the name that kubelet uses everywhere; any other is unknown.
+constexpr KubeletCpuPolicy kubelet_cpu_policy(std::string_view name) {
+  if (name == "static") return KubeletCpuPolicy::kStatic;
+  return name == "none" ? KubeletCpuPolicy::kNone : KubeletCpuPolicy::kUnknown;
+}
 
 struct Node {
   std::string name;

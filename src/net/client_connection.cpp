@@ -71,8 +71,7 @@ void ClientConnection::disarm() {
 asio::awaitable<std::optional<Error>> ClientConnection::stopped(Deadline deadline) const {
   if (closed_) co_return Error{Errc::kIo, peer_ + ": closed by the client"};
   const auto state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none)
-    co_return Error{Errc::kIo, peer_ + ": cancelled"};
+  if (reactor::is_stopped(state)) co_return Error{Errc::kIo, peer_ + ": cancelled"};
   if (std::chrono::steady_clock::now() >= deadline.at) co_return late(deadline);
   co_return std::nullopt;
 }

@@ -179,7 +179,7 @@ asio::awaitable<HttpResponse> HttpSession::ask_handler(HttpRequest request) {
   }
   if (failure) {
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) std::rethrow_exception(failure);
+    if (reactor::is_stopped(state)) std::rethrow_exception(failure);
     co_return problem(500, "the request could not be answered");
   }
   if (response.status < 200 || response.status > 599)

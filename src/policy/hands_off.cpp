@@ -47,6 +47,7 @@ std::string hands_off_text(const Pod& pod, const std::vector<std::string>& names
 void drop_hands_off(std::vector<Proposal>& proposals,
                     const NodeState& state,
                     const std::vector<std::string>& namespaces) {
+  if (namespaces.empty()) return;
   std::vector<CgroupPath> untouched;
   for (const auto& pod : state.pods) {
     // A path that is not known must never be taken for the root cgroup, which is above everything.

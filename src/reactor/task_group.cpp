@@ -94,7 +94,7 @@ asio::awaitable<bool> TaskGroup::join(std::chrono::milliseconds grace) {
   const auto deadline = asio::steady_timer::clock_type::now() + grace;
   while (!tasks_.empty() && asio::steady_timer::clock_type::now() < deadline) {
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) break;
+    if (is_stopped(state)) break;
     all_done_.expires_at(deadline);
     co_await all_done_.async_wait(use_ec);
   }

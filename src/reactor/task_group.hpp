@@ -11,6 +11,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -19,6 +20,13 @@ namespace koordlet::reactor {
 namespace asio = boost::asio;
 /// Errors as values: auto [ec, n] = co_await op(use_ec).
 inline constexpr auto use_ec = asio::as_tuple(asio::use_awaitable);
+
+/// After a cancel any further co_await of a coroutine throws: look first. The state is a variable
+/// of its own (const auto state = co_await asio::this_coro::cancellation_state;) wherever the
+/// branch returns a value: g++ 12 makes broken code of is_stopped(co_await ...) there.
+inline bool is_stopped(const asio::cancellation_state& state) {
+  return state.cancelled() != asio::cancellation_type::none;
+}
 
 /// Coroutines with one owner: started by name, asked to stop, awaited. A finished task is erased at
 /// once. One thread. join() before destruction: a group that dies with live tasks leaves them

@@ -10,6 +10,7 @@
 
 #include "net/grpc_client.hpp"
 #include "net/http2_client.hpp"
+#include "reactor/task_group.hpp"
 #include "runtime/cri_messages.hpp"
 
 namespace koordlet::runtime {
@@ -121,7 +122,7 @@ asio::awaitable<Stats> CriClient::Impl::list(std::shared_ptr<Impl> self,
     if (!more) co_return wrap(self->options.socket, more.error());
     if (!*more) co_return out;
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none)
+    if (reactor::is_stopped(state))
       co_return Error{Errc::kIo, self->options.socket + ": cancelled"};
     co_await asio::post(self->ex, asio::use_awaitable);
   }

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
@@ -35,11 +34,6 @@ bool is_name_char(char c) {
 Error invalid(const char* key, std::string_view value, const char* expected) {
   return {Errc::kInvalid,
           fmt::format("{} '{}': expected {}", key, printable(value, kShown), expected)};
-}
-
-/// Of co_await this_coro::cancellation_state: any other co_await would throw by then.
-bool is_cancelled(const asio::cancellation_state& state) {
-  return state.cancelled() != asio::cancellation_type::none;
 }
 
 }  // namespace
@@ -206,7 +200,7 @@ asio::awaitable<Error> NriConnection::serve(net::TtrpcPeer& peer) {
       wake_at(next_look());
       co_await wake_.async_wait(use_ec);
     }
-    const bool stop = is_cancelled(co_await asio::this_coro::cancellation_state);
+    const bool stop = reactor::is_stopped(co_await asio::this_coro::cancellation_state);
     if (stop) co_return Error{Errc::kIo, options_.socket + ": cancelled"};
   }
 }
@@ -247,11 +241,11 @@ asio::awaitable<void> NriConnection::pause() {
 asio::awaitable<void> NriConnection::run() {
   for (;;) {
     auto why = co_await session();
-    bool stop = is_cancelled(co_await asio::this_coro::cancellation_state);
+    bool stop = reactor::is_stopped(co_await asio::this_coro::cancellation_state);
     if (stop) co_return;
     status_.why = std::move(why.context);
     co_await pause();
-    stop = is_cancelled(co_await asio::this_coro::cancellation_state);
+    stop = reactor::is_stopped(co_await asio::this_coro::cancellation_state);
     if (stop) co_return;
   }
 }

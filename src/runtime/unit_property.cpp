@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/parse.hpp"
+
 namespace koordlet::runtime {
 namespace {
 
@@ -87,24 +89,15 @@ const char* memory_name(CgroupFile file) {
   }
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const auto begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
-}
-
 /// Name to value, the last one of a name, as systemd reads a unit file.
 using Settings = std::map<std::string, std::string, std::less<>>;
 void read_settings(std::string_view text, Settings& out) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  while (const auto next = next_line(text)) {
+    const auto line = trim(*next);
     if (line.empty() || line[0] == '#' || line[0] == ';' || line[0] == '[') continue;
     const auto equals = line.find('=');
     if (equals == std::string_view::npos) continue;
-    out[std::string{trimmed(line.substr(0, equals))}] = trimmed(line.substr(equals + 1));
+    out[std::string{trim(line.substr(0, equals))}] = trim(line.substr(equals + 1));
   }
 }
 

@@ -143,7 +143,7 @@ asio::awaitable<void> Evictor::run() {
     const auto waited = co_await wake_.async_wait(reactor::use_ec);
     static_cast<void>(waited);  // submit() wakes it
     const auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) co_return;
+    if (reactor::is_stopped(state)) co_return;
   }
 }
 

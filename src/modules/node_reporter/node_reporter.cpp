@@ -146,8 +146,8 @@ asio::awaitable<void> NodeReporter::run() {
       s.wake.expires_after(std::max<MonoTime::duration>(next_due() - s.clock.now(), {}));
       co_await s.wake.async_wait(use_ec);
     }
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) co_return;
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (reactor::is_stopped(state)) co_return;
   }
 }
 

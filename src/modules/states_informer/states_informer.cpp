@@ -18,17 +18,11 @@ namespace koordlet {
 namespace asio = boost::asio;
 namespace {
 
+using reactor::is_stopped;
 using reactor::use_ec;
-using states::is_stopped;
 
 constexpr std::chrono::seconds kKubeletConfig{60};
 constexpr std::chrono::seconds kKubeletConfigRetry{5};  // until the first answer
-
-KubeletCpuPolicy cpu_policy_of(const k8s::KubeletConfig& config) {
-  if (config.cpu_manager_policy == "static") return KubeletCpuPolicy::kStatic;
-  if (config.cpu_manager_policy == "none") return KubeletCpuPolicy::kNone;
-  return KubeletCpuPolicy::kUnknown;
-}
 
 }  // namespace
 
@@ -114,7 +108,8 @@ std::unique_ptr<states::Source> StatesInformer::Impl::make_source(const Clock& c
 void StatesInformer::Impl::publish() {
   auto content = source->content(keeper.layout(), *keeper.state());
   // kubelet knows its own policy best; the annotation is what another agent once wrote down.
-  const auto policy = kubelet ? cpu_policy_of(*kubelet) : KubeletCpuPolicy::kUnknown;
+  const auto policy = kubelet ? kubelet_cpu_policy(kubelet->cpu_manager_policy.value_or(""))
+                              : KubeletCpuPolicy::kUnknown;
   if (content.node && policy != KubeletCpuPolicy::kUnknown && content.node->cpu_policy != policy) {
     Node node = *content.node;
     node.cpu_policy = policy;

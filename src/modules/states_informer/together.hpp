@@ -6,14 +6,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_state.hpp>
+
+#include "reactor/task_group.hpp"
 
 namespace koordlet::states {
 
-/// After a cancel any further co_await of a coroutine throws: look first.
-inline bool is_stopped(const boost::asio::cancellation_state& state) {
-  return state.cancelled() != boost::asio::cancellation_type::none;
-}
+using reactor::is_stopped;
 
 /// Runs named parts until the caller is cancelled or one of them ends; then the others are stopped
 /// and awaited. The first exception is passed on.

@@ -85,7 +85,7 @@ TEST_SUITE("node_reporter/topology pools") {
     REQUIRE(read.has_value());
     CHECK(read->pods == std::map<std::string, CpuSet>{{"u1", set("2-3,5")}});
     CHECK(read->faults.size() == 2);
-    CHECK(read->policy == "static");
+    CHECK(read->policy == KubeletCpuPolicy::kStatic);
     const auto none = k8s::decode_cpu_manager_state(
         json::parse(R"({"policyName":"none","entries":{"u1":{"a":"2"}}})"));
     CHECK(none->pods.empty());
