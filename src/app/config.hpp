@@ -71,6 +71,8 @@ struct Config {
   InterferenceWatch::Config interference;
   Qos qos;
   ResourceExecutor::Config executor;
+  bool unit_properties = true;    ///< systemd is told what the files of its units hold
+  std::string run_root = "/run";  ///< the host's: where systemd's sockets are
   Store store;
   StatusApi::Config status;
   log::Options log;

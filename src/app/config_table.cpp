@@ -16,6 +16,10 @@ void add_host_and_states(std::vector<Setting>& out) {
   out.push_back(text("host.proc_root", KOORDLET_AT(host.proc), path, "the host's procfs"));
   out.push_back(text("host.sys_root", KOORDLET_AT(host.sys), path, "the host's sysfs"));
   out.push_back(text("host.dev_root", KOORDLET_AT(host.dev), path, "the host's device folder"));
+  out.push_back(text("host.run_root",
+                     KOORDLET_AT(run_root),
+                     path,
+                     "the host's /run: systemd's sockets, and what it notes of its units"));
 
   out.push_back(choice<StatesSource>("states.source",
                                      KOORDLET_AT(states.informer.source),
@@ -156,6 +160,12 @@ void add_executor_and_store(std::vector<Setting>& out) {
                          100,
                          10 * kMinute,
                          "the pause doubles up to this"));
+
+  out.push_back(choice<bool>("executor.unit_properties",
+                             KOORDLET_AT(unit_properties),
+                             {{"auto", true}, {"off", false}},
+                             "auto: systemd, where it made the cgroups (v2), is told the values of "
+                             "its units over D-Bus and puts nothing back; off: files only"));
 
   out.push_back(text("store.folder",
                      KOORDLET_AT(store.folder),

@@ -11,6 +11,8 @@
 #include "app/doctor.hpp"
 #include "base/log.hpp"
 #include "kernel/probe.hpp"
+#include "runtime/systemd_bus.hpp"
+#include "runtime/unit_sync.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -117,6 +119,7 @@ Result<void> Daemon::open() {
   reclaim_ = std::make_unique<reactor::Worker>("reclaim");
   executor_->use_reclaim_thread(*reclaim_, *reclaim_cgroups_);
   open_reclaim();
+  open_units();
   open_levers();
   api_ = std::make_unique<StatusApi>(
       io_.get_executor(),
@@ -195,6 +198,7 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("states informer", states_->run());
   tasks_.spawn("collect", collect_loop());
   open_interference();
+  if (systemd_) tasks_.spawn("systemd", unit_loop());
   tasks_.spawn("tick", tick_loop());
   tasks_.spawn("levers", lever_loop());
   tasks_.spawn("tick timer", tick_timer());
@@ -216,6 +220,7 @@ asio::awaitable<void> Daemon::stop() {
   if (config_.qos.on_shutdown == OnShutdown::kRestore) {
     restore_all("stop");
     restore_levers();
+    co_await drain_units();
   }
   io_.stop();
 }

@@ -38,6 +38,11 @@
 #include "store/journal.hpp"
 #include "store/lmdb_env.hpp"
 
+namespace koordlet::runtime {
+class SystemdBus;
+class UnitSync;
+}  // namespace koordlet::runtime
+
 namespace koordlet::app {
 
 /// The wiring: owns every module, moves values between them, and holds no rule of its own. One
@@ -120,6 +125,12 @@ class Daemon {
   // daemon_reclaim.cpp: memory.reclaim of the BE root
   void open_reclaim();
   void run_reclaim();
+  // daemon_units.cpp: systemd, which owns slices and scopes
+  void open_units();
+  boost::asio::awaitable<void> unit_loop();
+  boost::asio::awaitable<void> drain_units();
+  void log_units();
+  void add_units(StatusView& v) const;
 
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
@@ -169,8 +180,10 @@ class Daemon {
   std::unique_ptr<MetricAdvisor> advisor_;
   std::unique_ptr<InterferenceWatch> interference_;
   std::unique_ptr<QosManager> qos_;
-  std::unique_ptr<ResourceExecutor> executor_;
-  std::unique_ptr<MemoryReclaimer> reclaimer_;  ///< on reclaim_
+  std::unique_ptr<runtime::SystemdBus> systemd_;  ///< nullptr: files only
+  std::unique_ptr<runtime::UnitSync> units_;      ///< uses systemd_
+  std::unique_ptr<ResourceExecutor> executor_;    ///< tells units_
+  std::unique_ptr<MemoryReclaimer> reclaimer_;    ///< on reclaim_
   std::unique_ptr<StatusApi> api_;
   std::unique_ptr<reactor::Watchdog> watchdog_;
   reactor::TaskGroup tasks_;
@@ -205,6 +218,7 @@ class Daemon {
   std::set<std::string> lever_faults_;               ///< as logged
   std::shared_ptr<const KubeletCpus> kubelet_cpus_;  ///< nullptr: no rule needs it
   MonoTime kubelet_cpus_at_;
+  std::string unit_fault_, unit_error_;  ///< as logged
   std::shared_ptr<const StorageTable> storage_table_;
   MonoTime storage_table_at_;
   std::shared_ptr<const NodeState> last_state_;  ///< what resizes are told from

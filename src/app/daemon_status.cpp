@@ -165,6 +165,7 @@ void Daemon::add_executor(StatusView& v) const {
                 c.journal_failures,
                 c.last_batch,
                 c.last_commit};
+  add_units(v);
   v.helpers.push_back({"storage", storage_->queued(), storage_->busy_for(v.now)});
   v.helpers.push_back({"reclaim", reclaim_->queued(), reclaim_->busy_for(v.now)});
   v.read_cpu_max = [this](const CgroupPath& path) -> std::optional<StatusView::CpuLimit> {

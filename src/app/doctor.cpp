@@ -160,6 +160,7 @@ std::vector<Check> examine_host(const Config& config) {
   std::vector<Check> out;
   out.push_back(check_kernel(roots));
   check_cgroups(roots, out);
+  out.push_back(check_systemd(config));
   check_rights(roots, out);
   out.push_back(check_store(config.store.folder));
   check_signals(config, out);

@@ -31,4 +31,7 @@ inline Check yes_or_no(std::string name, bool ok, std::string detail, std::strin
 /// that is missing says what is done instead; none is required.
 void check_signals(const Config& config, std::vector<Check>& out);
 
+/// Whether systemd can be told the values of its units.
+Check check_systemd(const Config& config);
+
 }  // namespace koordlet::app

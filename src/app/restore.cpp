@@ -1,12 +1,15 @@
 #include "app/restore.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
 #include "app/json_path.hpp"
 #include "app/text_table.hpp"
+#include "app/unit_session.hpp"
 #include "kernel/cgroup_fs.hpp"
 #include "kernel/host.hpp"
 #include "modules/resource_executor/resource_executor.hpp"
@@ -102,6 +105,9 @@ CommandOutput daemon_would_restore(const Ask& ask) {
   return out;
 }
 
+constexpr std::chrono::milliseconds kSystemdAnswer{2'000};
+constexpr std::chrono::milliseconds kSystemdTime{10'000};  // for all units
+
 void restore_with(store::LmdbEnv& env, const Config& config, bool dry_run, CommandOutput& out) {
   if (!env.moved_aside().empty()) {
     fail(out,
@@ -118,7 +124,17 @@ void restore_with(store::LmdbEnv& env, const Config& config, bool dry_run, Comma
   }
   kernel::CgroupFs cgroups{config.host, *version};
   store::Journal journal{env};
-  const auto outcomes = restore_from_journal(cgroups, journal, *boot_id, dry_run);
+  std::optional<UnitSession> units;
+  if (!dry_run && UnitSession::wanted(config)) {
+    units.emplace(config);
+    if (const auto answers = units->connect(kSystemdAnswer); !answers) {
+      out.err += fmt::format("koordlet: {}: systemd may put koordlet's values back\n",
+                             answers.error().context);
+      units.reset();
+    }
+  }
+  const auto outcomes =
+      restore_from_journal(cgroups, journal, *boot_id, dry_run, units ? &units->owner() : nullptr);
   if (!outcomes) {
     fail(out, outcomes.error().context);
     return;
@@ -128,6 +144,8 @@ void restore_with(store::LmdbEnv& env, const Config& config, bool dry_run, Comma
     report.add(cgroups.file(o.key), to_string(o.kind), o.value, o.error);
   }
   report.finish();
+  if (!units) return;
+  if (const auto told = units->finish(kSystemdTime); !told) fail(out, told.error().context);
 }
 
 CommandOutput restore_here(const Config& config, bool dry_run) {

@@ -27,11 +27,19 @@ bool ResourceExecutor::Impl::adopt_entry(const store::JournalEntry& entry, bool 
   const auto current = cgroups.read(entry.key);
   const auto original = parse_cgroup_value(entry.key.file, entry.original);
   if (!inode || !current || !original) return false;
-  const auto adoption = store::classify(entry, to_string(*current), *inode, boot_id);
+  auto adoption = store::classify(entry, to_string(*current), *inode, boot_id);
+  if (adoption == store::Adoption::kThirdParty && executor::is_unit_rounding(entry, *current)) {
+    adoption = store::Adoption::kOurs;
+  }
   const bool idle_weight = under_idle && entry.key.file == CgroupFile::kCpuWeight &&
                            adoption == store::Adoption::kThirdParty &&
                            *current == executor::weight_under_idle(cgroups.version());
-  if (adoption != store::Adoption::kOurs && !idle_weight) return false;
+  if (adoption != store::Adoption::kOurs && !idle_weight) {
+    // Not ours any more, but systemd may still think so.
+    const bool tell = units != nullptr && !config.dry_run && adoption != store::Adoption::kDrop;
+    if (tell) units->give_back(entry.key, *current);
+    return false;
+  }
   auto& state = states[entry.key];
   const auto next = parse_cgroup_value(entry.key.file, entry.next);
   state.original = *original;
@@ -46,6 +54,8 @@ bool ResourceExecutor::Impl::adopt_entry(const store::JournalEntry& entry, bool 
   state.row_previous = entry.previous;
   state.row_next = entry.next;
   state.row_ok = true;
+  // systemd may not have heard of it before that run ended.
+  if (units != nullptr && !config.dry_run) units->hold(entry.key, *state.written);
   return true;
 }
 
@@ -66,6 +76,7 @@ ResourceExecutor::Impl::adopt() {
     }
     out.push_back(to_held(entry.key, states.at(entry.key)));
   }
+  if (units != nullptr) units->send();
   if (!config.dry_run) co_await commit_erased();
   co_return out;
 }

@@ -106,6 +106,7 @@ asio::awaitable<std::vector<Outcome>> ResourceExecutor::Impl::apply(const Desire
     }
   }
   finish(batch);
+  if (units != nullptr) units->send();
   if (!config.dry_run) co_await commit_erased();
   counters.last_batch =
       std::chrono::duration_cast<std::chrono::microseconds>(clock.now() - started);
@@ -208,6 +209,8 @@ void ResourceExecutor::Impl::write_step(const Step& step, Batch& batch) {
   state.written = executor::as_read_back(cgroups.version(), change.key->file, value);
   state.kernel = *state.written;
   if (step.merged) return;
+  if (units != nullptr && item.release) units->give_back(*change.key, state.original);
+  if (units != nullptr && !item.release) units->hold(*change.key, *state.written);
   state.block.reset();
   auto& outcome = batch.outcomes[item.outcome];
   outcome.kind = OutcomeKind::kWritten;
@@ -234,6 +237,7 @@ void ResourceExecutor::Impl::write_failed(const Step& step, const Error& error, 
     outcome.kind = OutcomeKind::kGone;
     outcome.error.clear();
     ++counters.gone;
+    if (units != nullptr) units->forget(*change.key);
     batch.drop.push_back(*change.key);
     return;
   }

@@ -35,7 +35,9 @@ void ResourceExecutor::Impl::read_failed(const CgroupKey& key,
   if (state == states.end()) return;
   state->second.seen = batch.number;
   state->second.last = outcome;
-  if (is_gone(error.code)) batch.drop.push_back(key);
+  if (!is_gone(error.code)) return;
+  if (units != nullptr) units->forget(key);
+  batch.drop.push_back(key);
 }
 
 void ResourceExecutor::Impl::adopt_wish(KeyState& state,
@@ -87,12 +89,15 @@ bool ResourceExecutor::Impl::settled(KeyState& state,
       state.written = current;
       state.row_ok = false;
       rows_behind = true;
+      if (units != nullptr && !config.dry_run) units->hold(key, current);
     }
     state.block.reset();
     ++counters.unchanged;
     return true;
   }
-  if (foreign && moved) {
+  // systemd may still write the value before over ours: nobody decided that, it is written again.
+  const bool settling = units != nullptr && units->settling(key);
+  if (foreign && moved && !settling) {
     ++counters.foreign;
     state.last_foreign = KeyState::Foreign{current, batch.now};
     const bool counts = executor::note_foreign(
@@ -181,6 +186,7 @@ void ResourceExecutor::Impl::examine(const CgroupKey& key, const Desired& want, 
     }
     if (known && found->second.inode != *inode) {
       if (found->second.row_ok || found->second.written) erased.push_back(key);
+      if (units != nullptr) units->forget(key);
       states.erase(found);
       found = states.end();
     }
@@ -236,6 +242,7 @@ void ResourceExecutor::Impl::examine_weight_of_idle(const CgroupKey& idle,
   if (config.dry_run) return;
   state.written = *weight;
   rows_behind = true;
+  if (units != nullptr) units->hold(key, *weight);
 }
 
 void ResourceExecutor::Impl::release(const CgroupKey& key, KeyState& state, Batch& batch) {
@@ -253,6 +260,7 @@ void ResourceExecutor::Impl::release(const CgroupKey& key, KeyState& state, Batc
       (!current && is_gone(current.error().code))) {
     outcome.kind = OutcomeKind::kGone;
     ++counters.gone;
+    if (units != nullptr) units->forget(key);
     batch.drop.push_back(key);
     return;
   }
@@ -263,13 +271,15 @@ void ResourceExecutor::Impl::release(const CgroupKey& key, KeyState& state, Batc
     return;
   }
   if (under_way(key, state, *current, outcome, batch.now)) return;
-  const bool ours = *current == *state.written || weight_is_idle(key, *current);
+  const bool ours = *current == *state.written || weight_is_idle(key, *current) ||
+                    executor::is_unit_rounding(key, *state.written, *current);
   state.kernel = *current;
   if (*current == state.original || !ours) {
     // Not ours: somebody else decided meanwhile, and that stays.
     outcome.value = to_string(*current);
     ++counters.unchanged;
     batch.drop.push_back(key);
+    if (units != nullptr && !config.dry_run) units->give_back(key, *current);
     return;
   }
   if (blocked(state, key, state.original, outcome, batch.now)) {

@@ -119,6 +119,7 @@ struct ResourceExecutor::Impl {
 
   std::map<CgroupKey, KeyState> states;
   std::optional<executor::SlowWrites> slow;
+  UnitOwner* units = nullptr;  ///< told of every write that has ended; nullptr: nobody to tell
   Counters counters;
   std::vector<CgroupKey> erased;  ///< journal rows to erase with the next commit
   bool rows_behind = false;  ///< some written file has no good row: caught up with the next commit

@@ -62,6 +62,26 @@ bool is_unit_property(const CgroupKey& key) {
          key.file == CgroupFile::kCpuIdle;
 }
 
+bool is_unit_rounding(const CgroupKey& key, const CgroupValue& written, const CgroupValue& found) {
+  if (!is_unit_property(key)) return false;
+  const auto* ours = std::get_if<CpuMax>(&written);
+  const auto* theirs = std::get_if<CpuMax>(&found);
+  if (ours == nullptr || theirs == nullptr || ours->period != theirs->period) return false;
+  const auto& want = ours->quota.bound();
+  const auto& have = theirs->quota.bound();
+  const auto period = ours->period.count();
+  if (!want || !have || period <= 0 || *have > *want) return false;
+  return (want->count() - have->count()) * 100 <= period;  // at most 1 % of a CPU less
+}
+
+bool is_unit_rounding(const store::JournalEntry& entry, const CgroupValue& found) {
+  for (const auto& text : {entry.next, entry.previous}) {
+    const auto written = parse_cgroup_value(entry.key.file, text);
+    if (written && is_unit_rounding(entry.key, *written, found)) return true;
+  }
+  return false;
+}
+
 Failure classify_failure(CgroupVersion version, CgroupFile file, Errc code) {
   switch (code) {
     case Errc::kNotFound:
@@ -108,6 +128,7 @@ bool note_foreign(KeyState& state,
   if (is_kubelet_be_weight(version, key, found)) return false;
   // systemd puts back the unit's value, which is what stood there before koordlet came.
   if (is_unit_property(key) && found == state.original) return false;
+  if (state.written && is_unit_rounding(key, *state.written, found)) return false;
   age_contests(state, limit, now);
   state.contests.push_back(now);
   state.contested = state.contests.size() > static_cast<std::size_t>(std::max(limit, 0));

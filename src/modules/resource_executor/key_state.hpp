@@ -29,6 +29,13 @@ std::optional<CgroupValue> widest_cpuset(kernel::Cgroups& cgroups,
 /// True for files that systemd puts back to the unit's own value, in a cgroup of systemd.
 bool is_unit_property(const CgroupKey& key);
 
+/// True when `found` is what systemd makes of the quota `written` when it reads its notes again
+/// (daemon-reload): it notes whole percent of a CPU, the rest is cut off (252).
+bool is_unit_rounding(const CgroupKey& key, const CgroupValue& written, const CgroupValue& found);
+
+/// The same for what a journal row says koordlet wrote.
+bool is_unit_rounding(const store::JournalEntry& entry, const CgroupValue& found);
+
 /// What a failed write means for the next tries.
 enum class Failure {
   kGone,         ///< the cgroup went away

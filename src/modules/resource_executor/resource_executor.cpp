@@ -18,6 +18,8 @@ void ResourceExecutor::use_reclaim_thread(reactor::Worker& reclaim, kernel::Cgro
   impl_->slow.emplace(reclaim, cgroups);
 }
 
+void ResourceExecutor::use_unit_owner(UnitOwner& units) { impl_->units = &units; }
+
 boost::asio::awaitable<Result<std::vector<ResourceExecutor::Held>>> ResourceExecutor::adopt() {
   return impl_->adopt();
 }

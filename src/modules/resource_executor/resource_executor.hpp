@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "kernel/cgroup_fs.hpp"
 #include "model/proposal.hpp"
+#include "model/unit_owner.hpp"
 #include "reactor/worker.hpp"
 #include "store/journal.hpp"
 
@@ -65,6 +66,10 @@ class ResourceExecutor {
   /// outlive the executor. Without it such writes run on the loop.
   void use_reclaim_thread(reactor::Worker& reclaim, kernel::Cgroups& cgroups);
 
+  /// Tells systemd what the files of its units hold, so that it puts nothing back. `units` outlives
+  /// the executor. Without it only the files are written.
+  void use_unit_owner(UnitOwner& units);
+
   /// Start: what earlier runs left in the journal, classified against the kernel. Ours stay held
   /// with their originals until the first apply(); third-party and dropped rows are erased. Returns
   /// the held files.
@@ -109,10 +114,12 @@ struct Change {
 std::vector<PlannedWrite> plan_writes(CgroupVersion version, std::vector<Change> changes);
 
 /// `koordlet restore` without a daemon: every journal entry of ours back to its original. Returns
-/// one outcome an entry.
+/// one outcome an entry. `units`, when given, is told what the files hold then, and has send()
+/// called.
 Result<std::vector<Outcome>> restore_from_journal(kernel::Cgroups& cgroups,
                                                   store::Journal& journal,
                                                   std::string_view boot_id,
-                                                  bool dry_run);
+                                                  bool dry_run,
+                                                  UnitOwner* units = nullptr);
 
 }  // namespace koordlet

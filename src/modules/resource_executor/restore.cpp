@@ -46,7 +46,9 @@ bool must_write(kernel::Cgroups& cgroups,
   current = *read;
   const bool under_idle = file.key.file == CgroupFile::kCpuWeight && idle.contains(file.key.path) &&
                           current == weight_under_idle(cgroups.version());
-  if (current == file.original || (current != file.ours && !under_idle)) {
+  const bool ours =
+      current == file.ours || under_idle || is_unit_rounding(file.key, file.ours, current);
+  if (current == file.original || !ours) {
     outcome.value = to_string(current);
     return false;
   }
@@ -124,6 +126,29 @@ std::vector<Outcome> restore_files(kernel::Cgroups& cgroups,
 
 }  // namespace executor
 
+namespace {
+
+/// What the file of a restored key holds, as its outcome says; nothing when it is gone or still
+/// holds our value.
+std::optional<CgroupValue> value_left(const Outcome& outcome) {
+  if (outcome.kind != OutcomeKind::kWritten && outcome.kind != OutcomeKind::kUnchanged) {
+    return std::nullopt;
+  }
+  const auto value = parse_cgroup_value(outcome.key.file, outcome.value);
+  if (!value) return std::nullopt;
+  return *value;
+}
+
+void tell(UnitOwner& units, const std::vector<Outcome>& outcomes) {
+  for (const auto& outcome : outcomes) {
+    if (const auto value = value_left(outcome)) units.give_back(outcome.key, *value);
+    if (outcome.kind == OutcomeKind::kGone) units.forget(outcome.key);
+  }
+  units.send();
+}
+
+}  // namespace
+
 std::vector<Outcome> ResourceExecutor::Impl::restore_all() {
   if (!config.dry_run) call_back();
   std::vector<executor::Restoration> files;
@@ -133,6 +158,7 @@ std::vector<Outcome> ResourceExecutor::Impl::restore_all() {
   }
   auto outcomes = executor::restore_files(cgroups, files, config.dry_run);
   if (config.dry_run) return outcomes;
+  if (units != nullptr) tell(*units, outcomes);
   ++restores;
   std::vector<CgroupKey> rows = std::move(erased);
   erased.clear();
@@ -160,7 +186,8 @@ std::vector<Outcome> ResourceExecutor::Impl::restore_all() {
 Result<std::vector<Outcome>> restore_from_journal(kernel::Cgroups& cgroups,
                                                   store::Journal& journal,
                                                   std::string_view boot_id,
-                                                  bool dry_run) {
+                                                  bool dry_run,
+                                                  UnitOwner* units) {
   const auto entries = journal.load();
   if (!entries) return wrap("restore", entries.error());
   std::set<CgroupPath> idle;
@@ -187,6 +214,9 @@ Result<std::vector<Outcome>> restore_from_journal(kernel::Cgroups& cgroups,
         *current == executor::weight_under_idle(cgroups.version())) {
       adoption = store::Adoption::kOurs;
     }
+    if (adoption == store::Adoption::kThirdParty && executor::is_unit_rounding(entry, *current)) {
+      adoption = store::Adoption::kOurs;
+    }
     if (adoption == store::Adoption::kOurs) {
       files.push_back({entry.key, *original, *current, *inode, 0});
       places.push_back(i);
@@ -207,6 +237,7 @@ Result<std::vector<Outcome>> restore_from_journal(kernel::Cgroups& cgroups,
     }
     out[places[i]] = std::move(restored[i]);
   }
+  if (!dry_run && units != nullptr) tell(*units, out);
   if (dry_run || done.empty()) return out;
   const auto erased = journal.commit({}, done);
   // The files are right again; rows that stay are found untouched the next time.

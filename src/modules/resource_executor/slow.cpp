@@ -35,6 +35,8 @@ void ResourceExecutor::Impl::pick_up(Batch& batch) {
     if (f.result) {
       ++counters.writes;
       state.block.reset();
+      // Not before: process 1 would reclaim the memory itself, and wait for it.
+      if (units != nullptr) units->hold(f.key, value);
       state.last = Outcome{f.key, OutcomeKind::kWritten, to_string(f.value), {}};
       continue;
     }

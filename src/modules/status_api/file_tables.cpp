@@ -4,6 +4,7 @@
 
 #include "modules/status_api/explain.hpp"
 #include "modules/status_api/held_index.hpp"
+#include "modules/status_api/json_text.hpp"
 #include "modules/status_api/list_writer.hpp"
 #include "modules/status_api/qos_json.hpp"
 #include "modules/status_api/status_json.hpp"
@@ -94,6 +95,22 @@ Result<FilePage> parse_file_page(std::string_view query, std::string_view list) 
   return out;
 }
 
+json::object units_json(const StatusView::Units& u) {
+  const auto text = [](const std::string& t) {
+    return t.empty() ? json::value(nullptr) : text_value(t, {});
+  };
+  return {{"enabled", u.enabled},
+          {"connected", u.connected},
+          {"systemd", text(u.version)},
+          {"fault", text(u.fault)},
+          {"units", u.units},
+          {"pending", u.pending},
+          {"sets", u.sets},
+          {"failures", u.failures},
+          {"gone", u.gone},
+          {"last_error", text(u.last_error)}};
+}
+
 }  // namespace
 
 net::HttpResponse qos(const StatusView& view, std::string_view query) {
@@ -136,6 +153,7 @@ net::HttpResponse executor(const StatusView& view, std::string_view query) {
                                     {"foreign", e.foreign},
                                     {"restored", e.restored},
                                     {"journal_failures", e.journal_failures}}},
+                                  {"unit_properties", units_json(view.units)},
                                   {"last_batch_us", us(e.last_batch)},
                                   {"last_commit_us", us(e.last_commit)},
                                   {"outcomes", std::move(outcomes)},

@@ -110,6 +110,16 @@ struct StatusView {
                   foreign = 0, restored = 0, journal_failures = 0;
     std::optional<std::chrono::microseconds> last_batch, last_commit;
   };
+  /// What systemd is told of its units.
+  struct Units {
+    bool enabled = false;    ///< by the config, on cgroup v2
+    bool connected = false;  ///< systemd answers
+    std::string version;     ///< systemd's; empty: not asked yet
+    std::string fault;       ///< why it is not connected
+    std::string last_error;  ///< of a call
+    std::uint64_t sets = 0, failures = 0, gone = 0;
+    std::size_t pending = 0, units = 0;
+  };
   /// One helper thread.
   struct Helper {
     std::string name;  ///< "storage", "reclaim"
@@ -235,6 +245,7 @@ struct StatusView {
   CpuTopology topology;                   ///< empty: unknown
   const Hardware* hardware = nullptr;     ///< borrowed
   Executor executor;
+  Units units;
   std::vector<Helper> helpers;
   std::optional<History> history;  ///< nullopt: the store is not open
   std::vector<Source> sources;
