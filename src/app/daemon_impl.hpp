@@ -125,6 +125,7 @@ class Daemon {
   // daemon_reclaim.cpp: memory.reclaim of the BE root
   void open_reclaim();
   void run_reclaim();
+
   // daemon_units.cpp: systemd, which owns slices and scopes
   void open_units();
   boost::asio::awaitable<void> unit_loop();
