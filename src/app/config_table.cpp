@@ -120,6 +120,25 @@ void add_suppress_and_identity(std::vector<Setting>& out) {
                                         {"podQuota", SuppressPolicy::kPodQuota}},
                                        "budget as CPUs, as quota of the BE root, or left to the "
                                        "pod quotas of [qos.pressure]"));
+  out.push_back(boolean("qos.starvation.enable",
+                        KOORDLET_AT(qos.policy.starvation.enable),
+                        "leave a BE pod that gets next to nothing a floor, and say so"));
+  out.push_back(number("qos.starvation.percent",
+                       KOORDLET_AT(qos.policy.starvation.percent),
+                       1,
+                       50,
+                       "of its request: a BE pod that wants more and gets less is hungry"));
+  out.push_back(duration("qos.starvation.after",
+                         KOORDLET_AT(qos.policy.starvation.seconds),
+                         10 * kSecond,
+                         60 * kMinute,
+                         "hungry for so long, it starves"));
+  out.push_back(number("qos.starvation.floor_percent",
+                       KOORDLET_AT(qos.policy.starvation.floor_percent),
+                       1,
+                       100,
+                       "of the request of the starving: what CPU caps leave them, while LS has "
+                       "enough"));
   out.push_back(boolean("qos.identity.enable",
                         KOORDLET_AT(qos.policy.identity.enable),
                         "low scheduling weight of BE, so that LS wakes fast"));

@@ -30,6 +30,8 @@
 #include "modules/resource_executor/resource_executor.hpp"
 #include "modules/states_informer/states_informer.hpp"
 #include "modules/status_api/status_api.hpp"
+#include "policy/cap_check.hpp"
+#include "policy/cap_effect.hpp"
 #include "reactor/signals.hpp"
 #include "reactor/task_group.hpp"
 #include "reactor/timer_fd.hpp"
@@ -133,6 +135,16 @@ class Daemon {
   void log_units();
   void add_units(StatusView& v) const;
 
+  // daemon_caps.cpp: what the caps do
+  void watch_caps(const Snapshot& snapshot);
+  void note_effect(const policy::CapEffect& effect);
+  policy::CapFacts cap_facts(const CgroupKey& key) const;
+  std::optional<bool> has_tasks(const CgroupPath& path, int depth) const;
+  void find_ineffective(const Snapshot& snapshot, const DesiredTable& desired);
+  void note_ineffective(const NodeState& state, const policy::CapFault& fault);
+  void note_starvation();
+  void add_caps(StatusView& v) const;
+
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
   boost::asio::awaitable<Result<TopologyInput>> gather_topology();
@@ -225,6 +237,13 @@ class Daemon {
   std::shared_ptr<const NodeState> last_state_;  ///< what resizes are told from
   std::unique_ptr<ResctrlGroups> resctrl_;
   std::unique_ptr<CoreCookies> cookies_;
+  struct Caps {
+    policy::EffectState effects;
+    policy::CapTracks tracks;
+    std::map<CgroupKey, policy::CapFault> ineffective;
+    std::set<std::string> starving;  ///< as logged
+  };
+  Caps caps_;
   std::map<std::string, std::chrono::microseconds> stages_;
   std::vector<StatusView::Capability> capabilities_;
   bool stopping_ = false;

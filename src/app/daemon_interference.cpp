@@ -34,7 +34,12 @@ std::vector<LsSignal> Daemon::ls_signals() const {
     s.uid = uid;
     s.at = p.window.at;
     s.window = p.window.length;
-    if (p.window.cpu) s.cpu_full_percent = p.window.cpu->full_percent;
+    if (p.window.cpu) {
+      s.cpu_full_percent = p.window.cpu->full_percent;
+      s.cpu_some_percent = p.window.cpu->some_percent;
+    }
+    s.wait_p95 = p.window.wait_p95;
+    s.degree = p.degree.degree;
     s.throttled = p.window.throttled;
     s.be_degree = p.degree.be_degree;
   }

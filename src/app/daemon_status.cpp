@@ -128,7 +128,10 @@ void Daemon::add_evictions(StatusView& v) const {
     Snapshot snapshot;
     snapshot.now = clock_.now();
     snapshot.state = states_->state();
-    snapshot.pods = advisor_->pods();
+    // Only its own sample is looked at: all of them would be copied for each request.
+    if (const auto own = advisor_->pods().find(pod.uid); own != advisor_->pods().end()) {
+      snapshot.pods.emplace(*own);
+    }
     std::vector<StatusView::EvictionStanding> out;
     for (auto& s : qos_->standing(snapshot, pod)) {
       out.push_back({std::string{policy::to_string(s.plugin)}, std::move(s.why_not)});
@@ -282,6 +285,7 @@ StatusView Daemon::view() const {
   add_inputs(v);
   if (v.state->node) v.node_name = v.state->node->name;
   add_qos(v);
+  add_caps(v);
   add_executor(v);
   add_interference(v);
   add_figures(v);

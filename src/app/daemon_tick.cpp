@@ -119,6 +119,7 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
     static_cast<void>(qos_->step(snapshot));
     run_evictions(snapshot);
     run_reclaim();
+    watch_caps(snapshot);
   }
   qos_->note_duration(stages_["decide"]);
   log_level();

@@ -105,6 +105,74 @@ std::string limit_line(const json::value& e) {
                      permille_text(json_integer(e, "use_of_limit_permille")));
 }
 
+std::string progress_line(const json::value& e) {
+  const auto* p = json_at(e, "pod.progress");
+  if (p == nullptr || !p->is_object()) return "";
+  const auto wait = json_number(*p, "wait_percent");
+  return fmt::format("progress     {} of its request, throttled ratio {}, waiting for a CPU {}{}\n",
+                     permille_text(json_integer(*p, "share_permille")),
+                     permille_text(json_integer(*p, "throttled_permille")),
+                     percent_text(wait),
+                     json_bool(*p, "starving").value_or(false) ? "; starving" : "");
+}
+
+std::string binding_line(const json::value& e) {
+  const auto* b = json_at(e, "binding");
+  if (b == nullptr || !b->is_object()) return "";
+  return fmt::format("binds first  {} cores at {} ({}), owner {}\n",
+                     limit_text(*b, "limit_milli"),
+                     json_text(*b, "cgroup"),
+                     json_text(*b, "by"),
+                     json_text(*b, "owner"));
+}
+
+TextTable effect_table(const json::value& e) {
+  TextTable table({{"ago", kRight},
+                   {"cut"},
+                   {"signal"},
+                   {"before", kRight},
+                   {"after", kRight},
+                   {"node before", kRight},
+                   {"node after", kRight},
+                   {"verdict"}});
+  const auto value = [](const json::value& v, std::string_view path) {
+    const auto n = json_number(v, path);
+    return n ? fmt::format("{:.1f}", *n) : std::string{"-"};
+  };
+  for (const auto& x : json_array(e, "effects")) {
+    table.row({age_text(json_integer(x, "age_ms")),
+               json_text(x, "trigger"),
+               fmt::format("{} ({})", json_text(x, "signal"), json_text(x, "unit")),
+               value(x, "before"),
+               value(x, "after"),
+               cores_text(json_integer(x, "node_before_milli")),
+               cores_text(json_integer(x, "node_after_milli")),
+               json_text(x, "verdict", "not yet")});
+  }
+  return table;
+}
+
+TextTable ineffective_table(const json::value& e) {
+  TextTable table({{"cgroup"}, {"cap", kRight}, {"used", kRight}, {"cause"}, {"detail"}});
+  for (const auto& f : json_array(e, "cap_ineffective")) {
+    table.row({json_text(f, "cgroup"),
+               cores_text(json_integer(f, "cap_milli")),
+               cores_text(json_integer(f, "used_milli")),
+               json_text(f, "cause"),
+               json_text(f, "detail")});
+  }
+  return table;
+}
+
+TextTable file_table(const json::value& e) {
+  TextTable table({{"file of this machine"}, {"content"}});
+  for (const auto* list : {"caps", "class_caps"}) {
+    for (const auto& f : json_array(e, list))
+      table.row({json_text(f, "path"), json_text(f, "raw")});
+  }
+  return table;
+}
+
 std::string milliseconds_text(const json::value& root, std::string_view path) {
   const auto us = json_integer(root, path);
   return us ? fmt::format("{:.2f} ms", static_cast<double>(*us) / 1000) : "-";
@@ -195,6 +263,7 @@ std::string render_pods(const json::value& pods) {
                    {"BY"},
                    {"MEMORY", kRight},
                    {"THROTTLED", kRight},
+                   {"GETS", kRight},
                    {"HURT", kRight},
                    {"SAMPLE", kRight},
                    {"UID"}});
@@ -210,6 +279,7 @@ std::string render_pods(const json::value& pods) {
                json_text(p, "cpu_cap_plugin"),
                bytes_text(json_integer(p, "memory_used_bytes")),
                permille_text(json_integer(p, "throttled_permille")),
+               permille_text(json_integer(p, "progress.share_permille")),
                json_text(p, "interference_degree"),
                age_text(json_integer(p, "sample_age_ms")),
                json_text(p, "uid")});
@@ -229,7 +299,9 @@ std::string render_explain(const json::value& e) {
                      json_text(e, "pod.phase"));
   out += fmt::format("cgroup       {}\n", json_text(e, "pod.cgroup"));
   out += use_line(e);
+  out += progress_line(e);
   out += limit_line(e);
+  out += binding_line(e);
   out += fmt::format("level        {} for {}; node use {}; factor {}\n",
                      json_text(e, "level.level"),
                      age_text(json_integer(e, "level.age_ms")),
@@ -240,6 +312,9 @@ std::string render_explain(const json::value& e) {
   out += section("held for this pod", held_table(json_array(e, "caps")));
   out += list("not limited because", json_array(e, "why_no_caps"));
   out += section("held for its class", held_table(json_array(e, "class_caps")));
+  out += section("files", file_table(e));
+  out += section("caps that do not bite", ineffective_table(e));
+  out += section("effect of the last cuts", effect_table(e));
   out += section("wanted, not held", wanted_table(e));
   out += section("CPU limits from the pod upwards", path_table(e));
   out += section("eviction", standing_table(e));

@@ -64,6 +64,29 @@ void add_cpu(const json::value& s, Lines& out) {
                       bytes_text(json_integer(s, "memory_bytes.total"))));
 }
 
+/// Whether the last cut helped, which caps do not bite, and who starves.
+void add_caps(const json::value& s, Lines& out) {
+  if (const auto* e = json_at(s, "effect"); e != nullptr && e->is_object()) {
+    out.add("effect",
+            fmt::format("{}, {} ago: {}{}",
+                        json_text(*e, "trigger"),
+                        age_text(json_integer(*e, "age_ms")),
+                        json_text(*e, "verdict", "not judged yet"),
+                        json_text(*e, "why", "").empty() ? "" : "; " + json_text(*e, "why")));
+  }
+  for (const auto& f : json_array(s, "cap_ineffective")) {
+    out.add("cap no bite",
+            fmt::format("{}: {} cores used, cap {}: {}: {}",
+                        json_text(f, "cgroup"),
+                        cores_text(json_integer(f, "used_milli")),
+                        cores_text(json_integer(f, "cap_milli")),
+                        json_text(f, "cause"),
+                        json_text(f, "detail")));
+  }
+  const auto why = json_text(s, "starvation.why", "");
+  if (!why.empty()) out.add("starvation", why);
+}
+
 void add_interference(const json::value& s, Lines& out) {
   if (!json_bool(s, "interference.enabled").value_or(false)) return;
   const auto* node = json_at(s, "interference.node");
@@ -195,6 +218,7 @@ std::string render_status(const json::value& s) {
   if (json_bool(s, "qos.dry_run").value_or(false)) out.add("dry run", "nothing is written");
   out.add("profile", json_text(s, "qos.profile"));
   add_cpu(s, out);
+  add_caps(s, out);
   add_interference(s, out);
   add_counts(s, out);
   add_history(s, out);

@@ -18,6 +18,12 @@ std::string_view to_string(AuditKind k) {
       return "reclaim";
     case AuditKind::kPolicy:
       return "policy";
+    case AuditKind::kEffect:
+      return "effect";
+    case AuditKind::kIneffective:
+      return "ineffective";
+    case AuditKind::kStarvation:
+      return "starvation";
   }
   return "?";
 }

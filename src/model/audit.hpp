@@ -14,15 +14,19 @@
 namespace koordlet {
 
 enum class AuditKind {
-  kWritten,   ///< a control file got a value
-  kRestored,  ///< a control file got its original value back
-  kRefused,   ///< the kernel did not take a value
-  kLevel,     ///< the pressure level changed
-  kEviction,  ///< a pod was asked to leave, whatever came of it
-  kReclaim,   ///< memory of a cgroup was reclaimed once, as far as it went
-  kPolicy,    ///< the policy was switched on or off, or everything was given back
+  kWritten,      ///< a control file got a value
+  kRestored,     ///< a control file got its original value back
+  kRefused,      ///< the kernel did not take a value
+  kLevel,        ///< the pressure level changed
+  kEviction,     ///< a pod was asked to leave, whatever came of it
+  kReclaim,      ///< memory of a cgroup was reclaimed once, as far as it went
+  kPolicy,       ///< the policy was switched on or off, or everything was given back
+  kEffect,       ///< it was judged whether a cap helped
+  kIneffective,  ///< a cap was found that does not bite
+  kStarvation,   ///< a best-effort pod began or ended to starve
 };
-/// "written", "restored", "refused", "level", "eviction", "reclaim", "policy"
+/// "written", "restored", "refused", "level", "eviction", "reclaim", "policy", "effect",
+/// "ineffective", "starvation"
 std::string_view to_string(AuditKind k);
 
 /// One thing that koordlet did or decided, with its reason.

@@ -95,6 +95,7 @@ EffectiveConfig resolve(const QosConfig& toml,
   if (!toml.pressure_profile) out.pressure.enable = false;
   out.suppress = toml.suppress;
   out.idle_buffer = toml.idle_buffer;
+  out.starvation = toml.starvation;
   out.identity = toml.identity;
   out.evict = toml.evict;
   out.memory_evict = toml.memory_evict;

@@ -56,6 +56,15 @@ struct SuppressConfig {
   friend bool operator==(const SuppressConfig&, const SuppressConfig&) = default;
 };
 
+/// Best effort that gets next to nothing (TOML [qos.starvation]).
+struct StarvationConfig {
+  bool enable = true;
+  int percent = 5;         ///< of its request: a BE pod that wants more and gets less is hungry
+  int seconds = 60;        ///< hungry that long: it starves
+  int floor_percent = 10;  ///< of the request of the starving: what caps leave them
+  friend bool operator==(const StarvationConfig&, const StarvationConfig&) = default;
+};
+
 /// TOML [qos] as loaded, before NodeSLO.
 struct QosConfig {
   bool pressure_profile = true;       ///< profile = "pressure" | "koordinator"
@@ -65,6 +74,7 @@ struct QosConfig {
   PressureConfig pressure;
   SuppressConfig suppress;
   IdleBufferConfig idle_buffer;
+  StarvationConfig starvation;
   IdentityConfig identity;
   EvictConfig evict;
   MemoryEvictConfig memory_evict;
@@ -88,6 +98,7 @@ struct EffectiveConfig {
   PressureConfig pressure;
   SuppressConfig suppress;
   IdleBufferConfig idle_buffer;
+  StarvationConfig starvation;
   IdentityConfig identity;
   EvictConfig evict;
   MemoryEvictConfig memory_evict;

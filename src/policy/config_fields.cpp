@@ -52,6 +52,9 @@ std::vector<std::string> validate(const QosConfig& config) {
         "qos.suppress.policy: podQuota: expected qos.pressure.enable = true, for podQuota is the "
         "pressure rule");
   }
+  range("qos.starvation.percent", config.starvation.percent, 1, 50);
+  range("qos.starvation.after", config.starvation.seconds, 10, 3600);
+  range("qos.starvation.floor_percent", config.starvation.floor_percent, 1, 100);
   range("qos.identity.be_shares", config.identity.be_shares, 2, 262'144);
   range("qos.identity.be_weight", config.identity.be_weight, 1, 10'000);
   validate_evict(config, faults);

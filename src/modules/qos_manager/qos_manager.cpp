@@ -121,6 +121,8 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   impl_->run<policy::MemorySoften>(snapshot, status.memory_soften, proposals);
   if (status.pressure.level != before) ++status.level_changes;
 
+  status.starvation = policy::starvation(snapshot, status.effective, std::move(status.starvation));
+  policy::raise_to_floor(proposals, snapshot, status.effective, status.starvation);
   policy::drop_hands_off(proposals, *snapshot.state, status.effective.hands_off_namespaces);
   const CgroupPath be_root = snapshot.be_root ? snapshot.be_root->path : CgroupPath{};
   impl_->table =

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "model/proposal.hpp"
 #include "model/snapshot.hpp"
+#include "policy/be_progress.hpp"
 #include "policy/blkio.hpp"
 #include "policy/config.hpp"
 #include "policy/cpu_burst.hpp"
@@ -43,6 +44,7 @@ class QosManager {
     policy::CpuBurst::State burst;
     policy::MemoryQos::State memory_qos;
     policy::MemorySoften::State memory_soften;
+    policy::StarvationState starvation;
     std::string stale;  ///< "" fresh; else which input is how old: caps hold, nothing relaxes
     std::uint64_t ticks = 0;
     std::uint64_t level_changes = 0;

@@ -42,6 +42,12 @@ std::vector<ResourceExecutor::Held> ResourceExecutor::held() const {
   return out;
 }
 
+std::optional<ResourceExecutor::Held> ResourceExecutor::find(const CgroupKey& key) const {
+  const auto at = impl_->states.find(key);
+  if (at == impl_->states.end()) return std::nullopt;
+  return Impl::to_held(at->first, at->second);
+}
+
 const ResourceExecutor::Counters& ResourceExecutor::counters() const { return impl_->counters; }
 
 }  // namespace koordlet

@@ -89,6 +89,7 @@ class ResourceExecutor {
   std::vector<Outcome> restore_all();
 
   std::vector<Held> held() const;
+  std::optional<Held> find(const CgroupKey& key) const;  ///< nullopt: not held
   const Counters& counters() const;
 
  private:

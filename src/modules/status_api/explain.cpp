@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "modules/status_api/audit_json.hpp"
+#include "modules/status_api/caps_json.hpp"
 #include "modules/status_api/cpu_path.hpp"
 #include "modules/status_api/eviction_json.hpp"
 #include "modules/status_api/interference_json.hpp"
@@ -147,6 +148,9 @@ net::HttpResponse explain(const StatusView& view, std::string_view uid_or_name) 
     of_limit = usage->second.cpu->v * 1000 / *bound->milli;
   }
   body["use_of_limit_permille"] = of_limit;
+  body["binding"] = binding_json(view, index, *pod, bound);
+  body["effects"] = effects_json(view);
+  body["cap_ineffective"] = ineffective_json(view, pod);
   body["interference"] = pod_interference(view, pod->uid);
   body["eviction"] = eviction_standing(view, *pod);
   body["outcomes"] = outcomes(view, index, *pod);

@@ -7,6 +7,7 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <fmt/format.h>
 
+#include "modules/status_api/caps_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/list_writer.hpp"
 
@@ -132,6 +133,7 @@ json::object pod_summary(const StatusView& view,
   out.emplace("memory_with_cache_bytes", quantity(sample.memory_with_cache));
   out.emplace("memory_working_set_bytes", quantity(sample.working_set));
   out.emplace("source", to_string(sample.source));
+  out.emplace("progress", progress_json(view, pod));
   out.emplace("interference_degree", degree(view, pod.uid));
   out.emplace("sample_age_ms", age_ms(view, sample.at));
   const auto* cap = held.find({pod.cgroup, CgroupFile::kCpuMax});

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "modules/status_api/caps_json.hpp"
 #include "modules/status_api/eviction_json.hpp"
 #include "modules/status_api/held_index.hpp"
 #include "modules/status_api/json_text.hpp"
@@ -262,6 +263,7 @@ std::string MetricsExporter::text(const StatusView& view) {
   add_qos(out, view, index);
   add_executor(out, view);
   add_pods(out, view, index);
+  add_cap_series(out, view);
   add_interference(out, view);
   add_evictions(out, view);
   add_extra(out, view);

@@ -5,6 +5,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "modules/status_api/caps_json.hpp"
 #include "modules/status_api/hardware_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
@@ -203,6 +204,9 @@ json::object qos_state(const StatusView& view) {
   body["burst"] = burst_json(view);
   body["memory_qos"] = memory_qos_json(view);
   body["memory_soften"] = memory_soften_json(view);
+  body["effects"] = effects_json(view);
+  body["cap_ineffective"] = ineffective_json(view, nullptr);
+  body["starvation"] = starvation_json(view);
   body["nodeslo_faults"] = text_array(qos.effective.faults);
   return body;
 }

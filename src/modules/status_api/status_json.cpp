@@ -4,6 +4,7 @@
 
 #include <boost/json/array.hpp>
 
+#include "modules/status_api/caps_json.hpp"
 #include "modules/status_api/control_json.hpp"
 #include "modules/status_api/eviction_json.hpp"
 #include "modules/status_api/interference_json.hpp"
@@ -172,6 +173,9 @@ net::HttpResponse status(const StatusView& view) {
   body["cgroup"] = {{"version", to_string(view.cgroup_version)},
                     {"driver", view.driver ? json::value(to_string(*view.driver)) : nullptr}};
   body["qos"] = qos_summary(view);
+  body["effect"] = last_effect_json(view);
+  body["cap_ineffective"] = ineffective_json(view, nullptr);
+  body["starvation"] = starvation_json(view);
   body["cpu_milli"] = cpu_split(view);
   body["memory_bytes"] = memory(view);
   body["interference"] = interference_summary(view);

@@ -19,6 +19,9 @@
 #include "model/proposal.hpp"
 #include "model/snapshot.hpp"
 #include "model/usage.hpp"
+#include "policy/be_progress.hpp"
+#include "policy/cap_check.hpp"
+#include "policy/cap_effect.hpp"
 #include "policy/config.hpp"
 #include "policy/cpu_burst.hpp"
 #include "policy/idle_buffer.hpp"
@@ -101,7 +104,10 @@ struct StatusView {
     policy::MemorySoften::State memory_soften;
     struct Reclaims {
       std::uint64_t done = 0, part = 0, failed = 0;
-    } reclaims;                         ///< how memory.reclaim ended, since start
+    } reclaims;                              ///< how memory.reclaim ended, since start
+    std::vector<policy::CapEffect> effects;  ///< newest first; one without a verdict before them
+    std::vector<policy::CapFault> ineffective;
+    policy::StarvationState starvation;
     policy::EffectiveConfig effective;  ///< thresholds and factors that hold now
   };
   /// ResourceExecutor's counters since start.

@@ -119,14 +119,16 @@ TEST_SUITE("render") {
   }
 
   TEST_CASE("pods as aligned columns") {
-    CHECK(
-        render_pods(parsed(kPods)) ==
-        "POD         QOS  PHASE         CPU  REQUEST  CAP  BY         MEMORY  THROTTLED  HURT  "
-        "SAMPLE  UID\n"
-        "shop/web    LS   Running      0.25        -    -  -         1.0 MiB      0.0 %    77     "
-        "3 s  u-1\n"
-        "batch/sort  BE   Terminating   1.2        4  1.2  pressure  2.0 MiB     12.5 %     -     "
-        "3 s  u-2\n");
+    CHECK(render_pods(parsed(kPods)) ==
+          "POD         QOS  PHASE         CPU  REQUEST  CAP  BY         MEMORY  THROTTLED  GETS  "
+          "HURT  "
+          "SAMPLE  UID\n"
+          "shop/web    LS   Running      0.25        -    -  -         1.0 MiB      0.0 %     -    "
+          "77     "
+          "3 s  u-1\n"
+          "batch/sort  BE   Terminating   1.2        4  1.2  pressure  2.0 MiB     12.5 %     -    "
+          " -     "
+          "3 s  u-2\n");
   }
 
   TEST_CASE("no pods, and pods without any field") {

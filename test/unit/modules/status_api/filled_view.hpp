@@ -145,6 +145,26 @@ struct Filled {
     view.desired = &desired;
     view.qos.be_root_cap_milli = 2500;
     view.qos.levers = {{"blkio", true, 3, "detail", {"BE root: device 'vdz': unknown"}}};
+    policy::SignalChange change{policy::EffectSignal::kPsiFull, "ls-1", 20, 4};
+    policy::CapEffect effect;
+    effect.since = kNow - seconds{30};
+    effect.settled = kNow - seconds{28};
+    effect.judged_at = kNow - seconds{10};
+    effect.trigger = "factor 700 to 300 permille";
+    effect.lead = change;
+    effect.signals = {change};
+    effect.node_before = effect.node_after = MilliCpu{9000};
+    effect.verdict = policy::EffectVerdict::kHelped;
+    effect.why = "why";
+    view.qos.effects = {effect};
+    const CgroupKey capped{path("kubepods/besteffort/podbe-1"), CgroupFile::kCpuMax};
+    view.qos.ineffective = {{{capped, "be-1", MilliCpu{1200}, MilliCpu{2000}, kNow - seconds{20}},
+                             {policy::CapCause::kWrongPath, "no task"}}};
+    const CgroupKey root{path("kubepods/besteffort"), CgroupFile::kCpuMax};
+    view.qos.ineffective.push_back(
+        {{root, "", MilliCpu{1200}, MilliCpu{2000}, kNow}, {policy::CapCause::kUnknown, "why"}});
+    view.qos.starvation.starving = {"be-1"};
+    view.qos.starvation.why = "why";
     view.qos.effective.faults = {"cpuSuppressThresholdPercent: 300: expected 0 to 100"};
     for (auto& h : view.held) h.raw = "max 100000";  // odd enough for a note
   }
