@@ -16,10 +16,11 @@ set(KOORDLET_LIBRARIES
   "metric_cache|src/modules/metric_cache|base model kernel reactor net store policy"
   "resource_executor|src/modules/resource_executor|base model kernel reactor net store policy"
   "qos_manager|src/modules/qos_manager|base model kernel reactor net store policy"
+  "flight_recorder|src/modules/flight_recorder|base model kernel reactor net store policy"
   "node_reporter|src/modules/node_reporter|base model kernel reactor net store k8s policy"
   "evictor|src/modules/evictor|base model kernel reactor net store k8s policy"
   "status_api|src/modules/status_api|base model kernel reactor net store policy"
-  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager node_reporter evictor status_api"
+  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager flight_recorder node_reporter evictor status_api"
 )
 
 # External libraries each floor may use.

@@ -103,13 +103,13 @@ constexpr std::array<VerbRow, 12> kVerbs{{
      "score the peak predictors on a recorded series"},
     {"simulate",
      Verb::kSimulate,
-     1,
+     0,
      1,
      "FILE",
      true,
      false,
      false,
-     "run the rules over a modelled node, as a scenario tells"},
+     "run the rules over a modelled node, or again over a recording"},
     {"version", Verb::kVersion, 0, 0, "", false, false, false, "print the version"},
     {"help", Verb::kHelp, 0, 1, "", false, false, false, "print this text"},
 }};
@@ -130,7 +130,7 @@ po::options_description all_options() {
   add("socket", po::value<std::string>());
   add("set", po::value<std::vector<std::string>>());
   for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
-  add("plot", po::value<std::string>());
+  for (const char* name : {"plot", "from", "since"}) add(name, po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());
   for (const auto& o : query_flags()) {
@@ -231,6 +231,30 @@ Result<void> take_query(const po::variables_map& options, const VerbRow& row, Co
   return {};
 }
 
+Result<void> take_simulation(const po::variables_map& options,
+                             const VerbRow& row,
+                             CommandLine& out) {
+  const auto take = [&](const char* name, const char* value, std::string& text) -> Result<void> {
+    if (!options.contains(name)) return {};
+    if (row.verb != Verb::kSimulate) return usage(fmt::format("{} takes no --{}", row.name, name));
+    text = options[name].as<std::string>();
+    if (text.empty()) return usage(fmt::format("--{}: expected {}", name, value));
+    return {};
+  };
+  std::string since;
+  if (const auto ok = take("plot", "FILE", out.plot_file); !ok) return ok;
+  if (const auto ok = take("from", "FILE or FOLDER", out.recording); !ok) return ok;
+  if (const auto ok = take("since", "DURATION", since); !ok) return ok;
+  if (since.empty()) return {};
+  if (out.recording.empty()) return usage("--since: expected --from beside it");
+  const auto ms = koordlet::parse_span_ms(since);
+  if (!ms || *ms == 0) {
+    return usage(fmt::format("--since: {}: expected a time like 30m or 2h", printable(since)));
+  }
+  out.since_ms = *ms;
+  return {};
+}
+
 Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, CommandLine& out) {
   if (words.size() < row.min_arguments) {
     return usage(fmt::format("{}: expected {}", row.name, row.arguments));
@@ -238,6 +262,10 @@ Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, 
   if (words.size() > row.max_arguments) {
     return usage(
         fmt::format("{}: unexpected argument '{}'", row.name, printable(words[row.max_arguments])));
+  }
+  if (row.verb == Verb::kSimulate && words.empty() == out.recording.empty()) {
+    return usage(words.empty() ? "simulate: expected FILE"
+                               : "simulate: expected FILE or --from, not both");
   }
   if (words.empty()) return {};
   if (row.verb == Verb::kCheckConfig) {
@@ -292,11 +320,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& args) {
   }
   const auto overrides = take_overrides(*options, *row, out);
   if (!overrides) return overrides.error();
-  if (options->contains("plot")) {
-    if (out.verb != Verb::kSimulate) return usage(fmt::format("{} takes no --plot", name));
-    out.plot_file = (*options)["plot"].as<std::string>();
-    if (out.plot_file.empty()) return usage("--plot: expected FILE");
-  }
+  const auto simulation = take_simulation(*options, *row, out);
+  if (!simulation) return simulation.error();
   const auto replay = take_replay(*options, *row, out);
   if (!replay) return replay.error();
   if (out.dry_run && out.verb != Verb::kRestore) {
@@ -339,6 +364,8 @@ std::string help_text() {
   line("--json", "one JSON object instead of a table");
   out += "\noptions of simulate:\n";
   line("--plot FILE", "draw the run as SVG");
+  line("--from FILE|FOLDER", "no scenario: what the flight recorder kept, decided again");
+  line("--since DURATION", "of a recording, so much before its end");
   out += "\noptions of query:\n";
   for (const auto& o : query_flags()) line(fmt::format("--{} {}", o.name, o.value), o.about);
   out += "\nexit code: 0 ok, 1 failed, 2 usage\n";

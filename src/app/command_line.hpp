@@ -50,6 +50,8 @@ struct CommandLine {
   ReplayOptions replay;
   QueryOptions query;
   std::string scenario_file;  ///< simulate: not empty
+  std::string recording;      ///< simulate --from: a file or folder; empty: a scenario is run
+  std::int64_t since_ms = 0;  ///< simulate --from: so much before its end; 0: all of it
   std::string plot_file;      ///< simulate: where the drawing goes; empty: none
   bool json = false;
   bool dry_run = false;

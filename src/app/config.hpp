@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "kernel/host.hpp"
+#include "modules/flight_recorder/flight_recorder.hpp"
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
@@ -74,6 +75,7 @@ struct Config {
   bool unit_properties = true;    ///< systemd is told what the files of its units hold
   std::string run_root = "/run";  ///< the host's: where systemd's sockets are
   Store store;
+  FlightRecorder::Config recorder;  ///< its folder follows from store.folder: recorder_config()
   StatusApi::Config status;
   log::Options log;
 };
@@ -81,6 +83,7 @@ struct Config {
 /// Folder of the state environment (journal) and of the metric store, below store.folder.
 store::LmdbEnv::Options state_env_options(const Config& config);
 MetricCache::Config metric_cache_config(const Config& config);
+FlightRecorder::Config recorder_config(const Config& config);
 
 /// A good configuration and where each value came from.
 struct LoadedConfig {

@@ -128,6 +128,12 @@ MetricCache::Config metric_cache_config(const Config& config) {
   return out;
 }
 
+FlightRecorder::Config recorder_config(const Config& config) {
+  FlightRecorder::Config out = config.recorder;
+  out.folder = config.store.folder + "/recorder";
+  return out;
+}
+
 ConfigReading load_config_text(const std::string& text,
                                const std::string& name,
                                const Overrides& overrides) {

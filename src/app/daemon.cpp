@@ -121,6 +121,7 @@ Result<void> Daemon::open() {
   open_reclaim();
   open_units();
   open_levers();
+  open_recorder();
   api_ = std::make_unique<StatusApi>(
       io_.get_executor(),
       config_.status,
@@ -212,6 +213,7 @@ asio::awaitable<void> Daemon::stop() {
   tasks_.request_stop();
   const bool all = co_await tasks_.join(kStopGrace);
   save_baselines();
+  if (recorder_) recorder_->flush();
   if (!all) {
     exit_code_ = 1;
     log::error("koordlet",

@@ -20,6 +20,7 @@
 #include "kernel/cgroup_counters.hpp"
 #include "kernel/cgroup_fs.hpp"
 #include "model/kubelet_cpus.hpp"
+#include "modules/flight_recorder/flight_recorder.hpp"
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
@@ -145,6 +146,12 @@ class Daemon {
   void note_starvation();
   void add_caps(StatusView& v) const;
 
+  // daemon_recorder.cpp: what the flight recorder is told
+  void open_recorder();
+  void record_before_step();
+  void record_tick(Snapshot snapshot);
+  void add_recorder(StatusView& v) const;
+
   // daemon_report.cpp: what NodeMetric and NodeResourceTopology are made of
   boost::asio::awaitable<Result<ReportInput>> gather_report();
   boost::asio::awaitable<Result<TopologyInput>> gather_topology();
@@ -193,10 +200,12 @@ class Daemon {
   std::unique_ptr<MetricAdvisor> advisor_;
   std::unique_ptr<InterferenceWatch> interference_;
   std::unique_ptr<QosManager> qos_;
-  std::unique_ptr<runtime::SystemdBus> systemd_;  ///< nullptr: files only
-  std::unique_ptr<runtime::UnitSync> units_;      ///< uses systemd_
-  std::unique_ptr<ResourceExecutor> executor_;    ///< tells units_
-  std::unique_ptr<MemoryReclaimer> reclaimer_;    ///< on reclaim_
+  std::unique_ptr<runtime::SystemdBus> systemd_;           ///< nullptr: files only
+  std::unique_ptr<runtime::UnitSync> units_;               ///< uses systemd_
+  std::unique_ptr<ResourceExecutor> executor_;             ///< tells units_
+  std::unique_ptr<MemoryReclaimer> reclaimer_;             ///< on reclaim_
+  std::unique_ptr<FlightRecorder> recorder_;               ///< nullptr: switched off
+  std::optional<store::TickFrame::Evict> recorded_evict_;  ///< of this tick
   std::unique_ptr<StatusApi> api_;
   std::unique_ptr<reactor::Watchdog> watchdog_;
   reactor::TaskGroup tasks_;

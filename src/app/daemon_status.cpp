@@ -289,6 +289,7 @@ StatusView Daemon::view() const {
   add_executor(v);
   add_interference(v);
   add_figures(v);
+  add_recorder(v);
   v.be_root = be_root_;
   v.topology = topology_;
   v.hardware = &hardware_;

@@ -113,14 +113,17 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
   }
   // Before the first sample nothing is known: what an earlier run left in the kernel stays.
   if (!signals_ || (!sampled && !due.tick && !due.change)) co_return;
+  std::optional<Snapshot> seen;
   {
     const Stage stage{stages_["decide"]};
-    const auto snapshot = build_snapshot(due.tick);
-    static_cast<void>(qos_->step(snapshot));
-    run_evictions(snapshot);
+    seen = build_snapshot(due.tick);
+    record_before_step();
+    static_cast<void>(qos_->step(*seen));
+    run_evictions(*seen);
     run_reclaim();
-    watch_caps(snapshot);
+    watch_caps(*seen);
   }
+  record_tick(std::move(*seen));
   qos_->note_duration(stages_["decide"]);
   log_level();
   log_faults("nodeslo", qos_->status().effective.faults, slo_faults_);
@@ -144,6 +147,7 @@ void Daemon::run_evictions(const Snapshot& snapshot) {
   }
   log_evictions(input.outcomes);
   auto wanted = qos_->evict(snapshot, input);
+  if (recorder_) recorded_evict_ = {input.api_ok, std::move(input.outcomes), wanted.wishes};
   log_evict_phases();
   if (wanted.want_fresh_pods) collect_within(kFreshCollect);
   control_->evict(std::move(wanted.wishes));
@@ -156,6 +160,7 @@ asio::awaitable<void> Daemon::apply(bool only_if_changed) {
   applied_ = wishes(desired);
   const Stage stage{stages_["apply"]};
   const auto outcomes = co_await executor_->apply(desired, clock_.now());
+  if (recorder_) recorder_->note_outcomes(outcomes);
   log_outcomes(outcomes);
 }
 

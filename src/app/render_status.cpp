@@ -172,6 +172,20 @@ void add_history(const json::value& s, Lines& out) {
                       count(h, "refused_samples")));
 }
 
+void add_recorder(const json::value& s, Lines& out) {
+  const auto* recorder = json_at(s, "recorder");
+  if (recorder == nullptr || !recorder->is_object()) return out.add("recorder", "off");
+  const auto fault = json_text(*recorder, "fault", "");
+  out.add("recorder",
+          fmt::format("{} of {} since {}, {} ticks dropped{}{}",
+                      bytes_text(json_integer(*recorder, "bytes")),
+                      bytes_text(json_integer(*recorder, "size_bytes")),
+                      json_text(*recorder, "oldest"),
+                      count(*recorder, "dropped_ticks"),
+                      fault.empty() ? "" : "; fails: ",
+                      fault));
+}
+
 TextTable input_table(const json::value& s) {
   TextTable table({{"input"}, {"age", TextTable::Align::kRight}, {"stale"}});
   for (const auto& i : json_array(s, "inputs")) {
@@ -222,6 +236,7 @@ std::string render_status(const json::value& s) {
   add_interference(s, out);
   add_counts(s, out);
   add_history(s, out);
+  add_recorder(s, out);
   out.table("eviction", eviction_table(s));
   out.table("inputs", input_table(s));
   out.table("sources", source_table(s));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
+#include "app/record_replay.hpp"
 #include "app/simulation.hpp"
 #include "app/text_table.hpp"
 #include "app/whole_file.hpp"
@@ -60,6 +61,7 @@ SimulationReport make_report(const std::string& file,
 
 CommandOutput run_simulate(const CommandLine& command,
                            const std::function<void(const std::string&)>& progress) {
+  if (!command.recording.empty()) return run_recording(command);
   CommandOutput out;
   const auto reading = load_scenario(command.scenario_file, command.overrides);
   if (!reading.faults.empty()) {

@@ -27,9 +27,12 @@ policy::QosConfig policy_of(const sim::Scenario& scenario, const Config& config)
 
 class Simulation {
  public:
-  Simulation(const sim::Scenario& scenario, const Config& config)
+  Simulation(const sim::Scenario& scenario,
+             const Config& config,
+             const SimulationObserver& observer)
       : scenario_{scenario},
         config_{config},
+        observer_{observer},
         tree_{scenario.node.cgroup, scenario.node.cpus},
         node_{scenario, tree_},
         qos_{policy_of(scenario, config)},
@@ -113,6 +116,7 @@ class Simulation {
 
   void decide(milliseconds at) {
     const auto snap = snapshot();
+    if (observer_.before_step) observer_.before_step(qos_);
     static_cast<void>(qos_.step(snap));
     evict(snap, at);
     if (!qos_.status().ready) return;
@@ -143,6 +147,7 @@ class Simulation {
     outcomes_.clear();
     auto wanted = qos_.evict(snap, input);
     want_fresh_pods_ = wanted.want_fresh_pods;
+    if (observer_.after_step) observer_.after_step(snap, qos_, input, wanted.wishes);
     if (wanted.wishes.empty() || !input.api_ok) return;
     const auto& wish = wanted.wishes.front();
     EvictionOutcome outcome;
@@ -156,6 +161,7 @@ class Simulation {
 
   const sim::Scenario& scenario_;
   const Config& config_;
+  const SimulationObserver& observer_;
   sim::VirtualClock clock_;
   sim::CgroupTree tree_;
   sim::NodeModel node_;
@@ -175,8 +181,9 @@ class Simulation {
 
 sim::Timeline simulate(const sim::Scenario& scenario,
                        const Config& config,
-                       const std::function<void(milliseconds)>& progress) {
-  return Simulation{scenario, config}.run(progress);
+                       const std::function<void(milliseconds)>& progress,
+                       const SimulationObserver& observer) {
+  return Simulation{scenario, config, observer}.run(progress);
 }
 
 }  // namespace koordlet::app

@@ -33,6 +33,11 @@ class CpuWindow {
   std::optional<MilliCpu> node_mean() const;
   std::optional<BeCpuLoad> be_mean() const;
   std::size_t slots() const { return slots_.size(); }
+  /// For recordings: names its fields to an archive, which writes or fills them.
+  template <class A>
+  void describe(A& a) {
+    a("slots", slots_);
+  }
   friend bool operator==(const CpuWindow&, const CpuWindow&) = default;
 
  private:
@@ -42,6 +47,18 @@ class CpuWindow {
     std::chrono::milliseconds length{0}, be_length{0};
     std::int64_t node_used = 0;
     BeCpuLoad be;
+    template <class A>
+    void describe(A& a) {
+      a("from", from);
+      a("count", count);
+      a("be_count", be_count);
+      a("length", length);
+      a("be_length", be_length);
+      a("node_used", node_used);
+      a("be_used", be.used);
+      a("be_request", be.request);
+      a("be_limit", be.limit);
+    }
     friend bool operator==(const Slot&, const Slot&) = default;
   };
   std::deque<Slot> slots_;  ///< oldest first

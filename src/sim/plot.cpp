@@ -124,26 +124,31 @@ void draw_legend(Svg& svg, const std::vector<Line>& lines) {
 
 }  // namespace
 
-std::string plot_svg(const Scenario& scenario, const Timeline& timeline, const std::string& title) {
-  const std::vector<Line> lines{
+std::string plot_svg(const Scenario& scenario,
+                     const Timeline& timeline,
+                     const std::string& title,
+                     bool measured) {
+  std::vector<Line> lines{
       {"LS demand", "#7fb2e5", "5 3", [](const Row& r) { return std::optional{r.use.ls_demand}; }},
       {"LS use", "#1f5fa8", "", [](const Row& r) { return std::optional{r.use.ls_used}; }},
       {"BE use", "#2e8b57", "", [](const Row& r) { return std::optional{r.use.be_used}; }},
       {"BE cap", "#b03a2e", "2 2", [](const Row& r) { return r.use.be_cap; }}};
+  if (measured) lines.erase(lines.begin());
   const double seconds = static_cast<double>(scenario.duration.count()) / 1000;
   double latency = 0;
   for (const auto& r : timeline.rows) latency = std::max(latency, r.use.ls_p99_ms);
-  const Panel cpu{64, 360, scenario.node.cpus * 1.02, seconds};
+  const Panel cpu{64, measured ? 510.0 : 360.0, scenario.node.cpus * 1.02, seconds};
   const Panel late{390, 510, std::max(latency * 1.1, 1.0), seconds};
 
   Svg svg{kWidth, kHeight};
   svg.text({kLeft, 24}, title, Svg::Anchor::kStart, 15);
   draw_legend(svg, lines);
   draw_bands(svg, cpu, timeline);
-  draw_bands(svg, late, timeline);
-  draw_axes(svg, cpu, "CPU, cores", false);
-  draw_axes(svg, late, "LS p99, ms", true);
+  draw_axes(svg, cpu, "CPU, cores", measured);
   for (const auto& line : lines) draw_line(svg, cpu, timeline, line);
+  if (measured) return svg.str();
+  draw_bands(svg, late, timeline);
+  draw_axes(svg, late, "LS p99, ms", true);
   draw_line(svg, late, timeline, {"LS p99", "#6a3d9a", "", [](const Row& r) {
                                     return std::optional{r.use.ls_p99_ms};
                                   }});

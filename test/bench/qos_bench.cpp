@@ -24,6 +24,10 @@
 #include "support/async.hpp"
 #include "unit/policy/world.hpp"
 
+namespace koordlet::bench {
+void bench_recorder();  // recorder_bench.cpp
+}
+
 namespace {
 
 using namespace koordlet;
@@ -182,6 +186,7 @@ void bench_writes(Bench& b, int pods, const char* name, const char* unit, double
 
 int main() try {
   ::setpriority(PRIO_PROCESS, 0, -20);
+  bench_recorder();
   {
     Bench b;
     bench_tick(b);

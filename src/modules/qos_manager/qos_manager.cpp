@@ -45,22 +45,17 @@ std::string stale_text(const Snapshot& snap, int stale_seconds) {
 }  // namespace
 
 struct QosManager::Impl {
-  struct Adopted {
-    std::vector<policy::Pressure::AdoptedPod> pods;
-    std::optional<MilliCpu> root_cap;
-    MonoTime at;
-
-    policy::Pressure::State seed(const policy::PressureConfig& config) const {
-      auto state = policy::Pressure::adopt(pods, config, at);
-      // Dropped again by the first step when no pod without a request shares it.
-      state.root_cap = root_cap.value_or(MilliCpu{});
-      return state;
-    }
-  };
+  static policy::Pressure::State seed(const policy::PluginStates::Adopted& adopted,
+                                      const policy::PressureConfig& config) {
+    auto state = policy::Pressure::adopt(adopted.pods, config, adopted.at);
+    // Dropped again by the first step when no pod without a request shares it.
+    state.root_cap = adopted.root_cap.value_or(MilliCpu{});
+    return state;
+  }
 
   policy::QosConfig config;
   policy::Identity::State identity;
-  std::optional<Adopted> adopted;  ///< until the first step
+  std::optional<policy::PluginStates::Adopted> adopted;  ///< until the first step
   DesiredTable table;
   Status status;
 
@@ -87,8 +82,24 @@ QosManager::~QosManager() = default;
 void QosManager::adopt(const std::vector<policy::Pressure::AdoptedPod>& pods,
                        std::optional<MilliCpu> root_cap,
                        MonoTime now) {
-  impl_->adopted = Impl::Adopted{pods, root_cap, now};
-  impl_->status.pressure = impl_->adopted->seed(impl_->status.effective.pressure);
+  impl_->adopted = policy::PluginStates::Adopted{pods, root_cap, now};
+  impl_->status.pressure = Impl::seed(*impl_->adopted, impl_->status.effective.pressure);
+}
+
+policy::PluginStates QosManager::states() const {
+  const Status& s = impl_->status;
+  return {impl_->adopted, s.ready, s.pressure, s.suppress, s.evict, s.burst, s.memory_soften};
+}
+
+void QosManager::resume(policy::PluginStates states) {
+  Status& s = impl_->status;
+  impl_->adopted = std::move(states.adopted);
+  s.ready = states.ready;
+  s.pressure = std::move(states.pressure);
+  s.suppress = std::move(states.suppress);
+  s.evict = std::move(states.evict);
+  s.burst = std::move(states.burst);
+  s.memory_soften = std::move(states.memory_soften);
 }
 
 const DesiredTable& QosManager::step(const Snapshot& snapshot) {
@@ -97,7 +108,7 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   status.effective = policy::resolve(
       impl_->config, snapshot.state->slo.get(), status.ticks > 0 ? &last_good : nullptr);
   if (impl_->adopted) {
-    status.pressure = impl_->adopted->seed(status.effective.pressure);
+    status.pressure = Impl::seed(*impl_->adopted, status.effective.pressure);
     impl_->adopted.reset();
   }
   status.stale = stale_text(snapshot, status.effective.node_stale_seconds);

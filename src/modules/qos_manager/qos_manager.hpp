@@ -18,6 +18,7 @@
 #include "policy/idle_buffer.hpp"
 #include "policy/memory_qos.hpp"
 #include "policy/memory_soften.hpp"
+#include "policy/plugin_states.hpp"
 #include "policy/pressure.hpp"
 #include "policy/resctrl.hpp"
 #include "policy/suppress.hpp"
@@ -58,6 +59,10 @@ class QosManager {
   void adopt(const std::vector<policy::Pressure::AdoptedPod>& pods,
              std::optional<MilliCpu> root_cap,
              MonoTime now);
+  /// Between two steps: what a flight recording starts with, and a replay goes on from. NodeSLO
+  /// values that were refused by then are not part of it.
+  policy::PluginStates states() const;
+  void resume(policy::PluginStates states);
   /// One evaluation: precedence, staleness, plugins, arbiter. Off: the table becomes empty. The
   /// reference holds until the next step.
   const DesiredTable& step(const Snapshot& snapshot);

@@ -11,6 +11,7 @@
 #include "modules/status_api/json_text.hpp"
 #include "modules/status_api/pod_json.hpp"
 #include "modules/status_api/query.hpp"
+#include "modules/status_api/recorder_json.hpp"
 #include "modules/status_api/status_json.hpp"
 
 namespace koordlet::status_api {
@@ -53,6 +54,7 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/v1/samples", "stored samples: ?match= ?window= ?end= ?continue=", true},
     {"/api/v1/executor", "held files, foreign writes, counters: ?limit= ?continue=", true},
     {"/api/v1/audit", "what was done and why, newest first: ?pod= ?limit= ?continue=", true},
+    {"/api/v1/recorder", "the flight recorder: what it holds and what it lost"},
     {"/api/v1/config", "every key, its value and source"},
     {"/api/v1/capabilities", "what this machine offers"},
     {kRestore, "POST: put every file back (unix socket only)"},
@@ -113,6 +115,7 @@ HttpResponse answer(const StatusView& view, const HttpRequest& request) {
   if (path == "/api/v1/interference") return interference(view);
   if (path == "/api/v1/executor") return executor(view, request.query);
   if (path == "/api/v1/audit") return audit(view, request.query);
+  if (path == "/api/v1/recorder") return recorder(view);
   if (path == "/api/v1/config") return config(view);
   if (path == "/api/v1/capabilities") return capabilities(view);
   if (const auto uid = behind(path, kPods); !uid.empty()) return pod_detail(view, uid);

@@ -130,6 +130,16 @@ json::value history(const StatusView& view) {
                       {"refused_samples", h.refused_samples}};
 }
 
+json::value recorder_summary(const StatusView& view) {
+  if (!view.recorder) return nullptr;
+  const auto& r = *view.recorder;
+  return json::object{{"bytes", r.bytes},
+                      {"size_bytes", r.size},
+                      {"oldest", r.oldest ? json::value(rfc3339(*r.oldest)) : json::value(nullptr)},
+                      {"dropped_ticks", r.dropped},
+                      {"fault", text_or_null(r.fault)}};
+}
+
 std::string_view state_of(const StatusView::Source& source) {
   if (source.fault.empty()) return "ok";
   return source.unsupported ? "unsupported" : "failed";
@@ -193,6 +203,7 @@ net::HttpResponse status(const StatusView& view) {
   body["stages_us"] = stages(view);
   body["helpers"] = helpers(view);
   body["history"] = history(view);
+  body["recorder"] = recorder_summary(view);
   body["loop"] = {{"late_us", micros(view.loop_late)},
                   {"late_max_us", micros(view.loop_late_max)},
                   {"missed_ticks", view.missed_ticks}};

@@ -221,6 +221,14 @@ struct StatusView {
     const std::map<std::string, PodInterference>* pods = nullptr;
     std::optional<NodeInterference> node;
   };
+  /// The flight recorder.
+  struct Recorder {
+    std::string folder;
+    std::uint64_t size = 0, bytes = 0, segments = 0, ticks = 0, written_bytes = 0, dropped = 0;
+    std::optional<WallTime> oldest, newest;
+    std::chrono::milliseconds lag{0};
+    std::string fault;  ///< why nothing is written; "" it is
+  };
   struct CpuLimit {
     CpuMax value;
     std::string file;  ///< absolute
@@ -253,6 +261,7 @@ struct StatusView {
   Executor executor;
   Units units;
   std::vector<Helper> helpers;
+  std::optional<Recorder> recorder;  ///< nullopt: switched off
   std::optional<History> history;  ///< nullopt: the store is not open
   std::vector<Source> sources;
   std::vector<Resource> resources;

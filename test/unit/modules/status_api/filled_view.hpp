@@ -75,6 +75,9 @@ struct Filled {
     view.stages = {{"qos", std::chrono::microseconds{20}}};
     view.helpers = {{"storage", 2, milliseconds{250}}};
     view.history = StatusView::History{};
+    view.recorder = StatusView::Recorder{};
+    view.recorder->folder = "/var/lib/koordlet/recorder";
+    view.recorder->oldest = view.recorder->newest = view.wall;
     view.sources = {{"psi", "cut content", std::nullopt, false},
                     {"cold memory", "no kidled", std::nullopt, true},
                     {"node cpu", "", kNow, false}};

@@ -138,6 +138,7 @@ TEST_SUITE("status_api/document") {
         {"GET /api/v1/interference", {"/api/v1/interference"}},
         {"GET /api/v1/executor", {"/api/v1/executor"}},
         {"GET /api/v1/audit", {"/api/v1/audit"}},
+        {"GET /api/v1/recorder", {"/api/v1/recorder"}},
         {"GET /api/v1/config", {"/api/v1/config"}},
         {"GET /api/v1/capabilities", {"/api/v1/capabilities"}},
     };

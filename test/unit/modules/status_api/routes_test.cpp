@@ -138,6 +138,7 @@ TEST_SUITE("status_api/routes") {
                              "/api/v1/qos",
                              "/api/v1/explain/",
                              "/api/v1/executor",
+                             "/api/v1/recorder",
                              "/api/v1/config",
                              "/api/v1/capabilities",
                              "/api/v1/restore"}) {
