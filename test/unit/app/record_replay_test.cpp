@@ -199,6 +199,8 @@ TEST_SUITE("app/record_replay") {
     const auto refused = run_command(command);
     CHECK(refused.exit_code == kExitFailed);
     CHECK(refused.err.starts_with("command line: qos.pressure.high_percent: "));
+    command.overrides = {{"qos.pressure.mid_percent", "5"}};  // not above the recorded exit margin
+    CHECK(run_command(command).err.starts_with("command line: qos.pressure.exit_margin_percent: "));
   }
 
   TEST_CASE("a disk that takes nothing: ticks are dropped and counted, the daemon goes on") {
