@@ -3,8 +3,10 @@
 #include <optional>
 #include <vector>
 
+#include "policy/be_progress.hpp"
 #include "policy/cpu_burst.hpp"
 #include "policy/evict.hpp"
+#include "policy/idle_buffer.hpp"
 #include "policy/memory_soften.hpp"
 #include "policy/pressure.hpp"
 #include "policy/suppress.hpp"
@@ -24,9 +26,11 @@ struct PluginStates {
   bool ready = false;
   Pressure::State pressure;
   Suppress::State suppress;
+  IdleBuffer::State idle_buffer;
   Evict::State evict;
   CpuBurst::State burst;
   MemorySoften::State memory_soften;
+  StarvationState starvation;
 };
 
 }  // namespace koordlet::policy

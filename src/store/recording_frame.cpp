@@ -66,6 +66,7 @@ void describe(A& a, TickFrame::Host& v) {
   a("memory_min", v.memory_min);
   a("memory_vendor", v.memory_vendor);
   a("page_cache_limit", v.page_cache_limit);
+  a("memory_reclaim", v.memory_reclaim);
   a("usage_valid", v.usage_valid);
   a("topology", v.topology);
 }
@@ -108,6 +109,8 @@ void describe(A& a, TickFrame& v) {
   a("be_root", v.be_root);
   a("storage", v.storage);
   a("resctrl", v.resctrl);
+  a("kubelet_cpus", v.kubelet_cpus);
+  a("protected_cache", v.protected_cache);
   a("level", v.level);
   a("factor_permille", v.factor_permille);
   a("below_exit", v.below_exit);

@@ -39,7 +39,7 @@ struct TickFrame {
   struct Host {
     CgroupVersion version = CgroupVersion::kV1;
     bool has_bvt = false, cpu_burst = false, memory_min = false, memory_vendor = false,
-         page_cache_limit = false;
+         page_cache_limit = false, memory_reclaim = false;
     std::chrono::seconds usage_valid{0};
     CpuTopology topology;
     friend bool operator==(const Host&, const Host&) = default;
@@ -78,6 +78,8 @@ struct TickFrame {
   std::optional<std::optional<BeRoot>> be_root;
   std::optional<std::shared_ptr<const StorageTable>> storage;
   std::optional<std::shared_ptr<const ResctrlState>> resctrl;
+  std::optional<std::shared_ptr<const KubeletCpus>> kubelet_cpus;
+  std::optional<std::optional<Bytes>> protected_cache;
   // decisions
   int level = 0;  ///< policy::Level
   int factor_permille = 1000, below_exit = 0;

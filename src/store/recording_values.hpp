@@ -108,7 +108,18 @@ void describe(A& a, NodeSignals& v) {
   a("memory_total", v.memory_total);
 }
 
-/// Without block IO and stalls, which no rule reads here.
+template <class A>
+void describe(A& a, StallShare& v) {
+  a("some_percent", v.some_percent);
+}
+
+template <class A>
+void describe(A& a, KubeletCpus& v) {
+  a("policy", v.policy);
+  a("exclusive", v.exclusive);
+}
+
+/// Without block IO and the other stalls, which no rule reads here.
 template <class A>
 void describe(A& a, WorkloadUsage& v) {
   a("at", v.at);
@@ -117,6 +128,7 @@ void describe(A& a, WorkloadUsage& v) {
   a("throttled", v.throttled);
   a("memory_with_cache", v.memory_with_cache);
   a("working_set", v.working_set);
+  a("cpu_stall", v.stalls.cpu);
 }
 
 template <class A>

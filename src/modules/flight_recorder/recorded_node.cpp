@@ -57,6 +57,7 @@ void RecordedNode::apply(const store::TickFrame& f) {
     s.has_memory_min = f.host->memory_min;
     s.has_memory_vendor = f.host->memory_vendor;
     s.has_page_cache_limit = f.host->page_cache_limit;
+    s.has_memory_reclaim = f.host->memory_reclaim;
     s.usage_valid = f.host->usage_valid;
     s.topology = f.host->topology;
   }
@@ -72,6 +73,8 @@ void RecordedNode::apply(const store::TickFrame& f) {
   if (f.be_root) s.be_root = *f.be_root;
   if (f.storage) s.storage = *f.storage;
   if (f.resctrl) s.resctrl = *f.resctrl;
+  if (f.kubelet_cpus) s.kubelet_cpus = *f.kubelet_cpus;
+  if (f.protected_cache) s.protected_cache = *f.protected_cache;
   for (const auto& key : f.wishes_gone) wishes_.erase(key);
   for (const auto& wish : f.wishes) wishes_.insert_or_assign(wish.key, wish);
 }

@@ -77,6 +77,17 @@ void describe(A& a, Suppress::State& v) {
   a("quota_us", v.quota_us);
 }
 
+/// What it says of itself comes again with the next sample.
+template <class A>
+void describe(A& a, IdleBuffer::State& v) {
+  a("allowance", v.allowance);
+  a("cpuset", v.cpuset);
+  a("by_cpuset", v.by_cpuset);
+  a("last_seq", v.last_seq);
+  a("cuts", v.cuts);
+  a("steps", v.steps);
+}
+
 template <class A>
 void describe(A& a, EvictionLedger::Victim& v) {
   a("owner", v.owner);
@@ -170,6 +181,14 @@ void describe(A& a, CpuBurst::State& v) {
 }
 
 template <class A>
+void describe(A& a, ReclaimWish& v) {
+  a("at", v.at);
+  a("cgroup", v.cgroup);
+  a("amount", v.amount);
+  a("reason", v.reason);
+}
+
+template <class A>
 void describe(A& a, MemorySoften::State& v) {
   a("phase", v.phase);
   a("last_seq", v.last_seq);
@@ -179,6 +198,26 @@ void describe(A& a, MemorySoften::State& v) {
   a("over_since", v.over_since);
   a("hold_until", v.hold_until);
   a("steps", v.steps);
+  a("reclaim", v.reclaim);
+  a("reclaims", v.reclaims);
+}
+
+template <class A>
+void describe(A& a, StarvationState::Hungry& v) {
+  a("since", v.since);
+  a("sample", v.sample);
+  a("starving", v.starving);
+  a("share", v.share);
+}
+
+template <class A>
+void describe(A& a, StarvationState& v) {
+  a("pods", v.pods);
+  a("starving", v.starving);
+  a("wanted", v.wanted);
+  a("floor", v.floor);
+  a("room", v.room);
+  a("why", v.why);
 }
 
 template <class A>
@@ -187,9 +226,11 @@ void describe(A& a, PluginStates& v) {
   a("ready", v.ready);
   a("pressure", v.pressure);
   a("suppress", v.suppress);
+  a("idle_buffer", v.idle_buffer);
   a("evict", v.evict);
   a("burst", v.burst);
   a("memory_soften", v.memory_soften);
+  a("starvation", v.starvation);
 }
 
 }  // namespace koordlet::policy

@@ -12,9 +12,14 @@ bool same(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) 
   return a == b || (a && b && *a == *b);
 }
 
+std::optional<double> cpu_stall(const WorkloadUsage& u) {
+  return u.stalls.cpu ? std::optional{u.stalls.cpu->some_percent} : std::nullopt;
+}
+
 bool same(const WorkloadUsage& a, const WorkloadUsage& b) {
   return a.at == b.at && a.cpu == b.cpu && a.memory == b.memory && a.throttled == b.throttled &&
-         a.memory_with_cache == b.memory_with_cache && a.working_set == b.working_set;
+         a.memory_with_cache == b.memory_with_cache && a.working_set == b.working_set &&
+         cpu_stall(a) == cpu_stall(b);
 }
 
 bool same(const NodeSignals& a, const NodeSignals& b) {
@@ -55,6 +60,7 @@ TickFrame::Host host_of(const Snapshot& s) {
           s.has_memory_min,
           s.has_memory_vendor,
           s.has_page_cache_limit,
+          s.has_memory_reclaim,
           s.usage_valid,
           s.topology};
 }
@@ -114,6 +120,8 @@ TickFrame TickEncoder::frame(Observation o) {
   update(full_, be_root_, s.be_root, out.be_root, same_value);
   update(full_, storage_, s.storage, out.storage, same_value);
   update(full_, resctrl_, s.resctrl, out.resctrl, same_value);
+  update(full_, kubelet_cpus_, s.kubelet_cpus, out.kubelet_cpus, same_value);
+  update(full_, protected_cache_, s.protected_cache, out.protected_cache, equal);
   out.level = o.level;
   out.factor_permille = o.factor_permille;
   out.below_exit = o.below_exit;

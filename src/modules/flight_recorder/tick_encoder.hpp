@@ -56,6 +56,8 @@ class TickEncoder {
   std::optional<BeRoot> be_root_;
   std::shared_ptr<const StorageTable> storage_;
   std::shared_ptr<const ResctrlState> resctrl_;
+  std::shared_ptr<const KubeletCpus> kubelet_cpus_;
+  std::optional<Bytes> protected_cache_;
 };
 
 }  // namespace koordlet::flight

@@ -88,7 +88,15 @@ void QosManager::adopt(const std::vector<policy::Pressure::AdoptedPod>& pods,
 
 policy::PluginStates QosManager::states() const {
   const Status& s = impl_->status;
-  return {impl_->adopted, s.ready, s.pressure, s.suppress, s.evict, s.burst, s.memory_soften};
+  return {impl_->adopted,
+          s.ready,
+          s.pressure,
+          s.suppress,
+          s.idle_buffer,
+          s.evict,
+          s.burst,
+          s.memory_soften,
+          s.starvation};
 }
 
 void QosManager::resume(policy::PluginStates states) {
@@ -97,9 +105,11 @@ void QosManager::resume(policy::PluginStates states) {
   s.ready = states.ready;
   s.pressure = std::move(states.pressure);
   s.suppress = std::move(states.suppress);
+  s.idle_buffer = std::move(states.idle_buffer);
   s.evict = std::move(states.evict);
   s.burst = std::move(states.burst);
   s.memory_soften = std::move(states.memory_soften);
+  s.starvation = std::move(states.starvation);
 }
 
 const DesiredTable& QosManager::step(const Snapshot& snapshot) {

@@ -262,7 +262,7 @@ struct StatusView {
   Units units;
   std::vector<Helper> helpers;
   std::optional<Recorder> recorder;  ///< nullopt: switched off
-  std::optional<History> history;  ///< nullopt: the store is not open
+  std::optional<History> history;    ///< nullopt: the store is not open
   std::vector<Source> sources;
   std::vector<Resource> resources;
   std::optional<Api> api;                                ///< nullopt: no API server is used

@@ -21,6 +21,14 @@ TEST_SUITE("flight_recorder/states") {
     s.evict.ledger.owners["ReplicaSet a/b"].evicted = {now - seconds{5}};
     s.burst.containers["uid/main"].tokens = {100, 40};
     s.memory_soften.high = Bytes{1 << 30};
+    s.memory_soften.reclaim =
+        policy::ReclaimWish{now, *CgroupPath::parse("kubepods/besteffort"), Bytes{4096}, "over"};
+    s.idle_buffer.allowance = MilliCpu{1500};
+    s.idle_buffer.cpuset = CpuSet::parse("2-3").value();
+    s.idle_buffer.last_seq = 7;
+    s.starvation.pods["uid"] = {now - seconds{70}, now - seconds{1}, true, Permille{40}};
+    s.starvation.starving = {"uid"};
+    s.starvation.floor = MilliCpu{200};
     const auto back = flight::decode_states(flight::encode_states(s, now), now);
     REQUIRE(back.has_value());
     CHECK(back->ready);
@@ -31,6 +39,8 @@ TEST_SUITE("flight_recorder/states") {
     CHECK((back->evict == s.evict));
     CHECK((back->burst == s.burst));
     CHECK((back->memory_soften == s.memory_soften));
+    CHECK((back->idle_buffer == s.idle_buffer));
+    CHECK((back->starvation == s.starvation));
   }
 
   TEST_CASE("cut off anywhere, states are refused") {
