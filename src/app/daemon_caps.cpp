@@ -10,6 +10,9 @@
 namespace koordlet::app {
 namespace {
 
+/// At up to 30 us each: about a millisecond.
+constexpr int kMostTaskReads = 32;
+
 policy::CapView cap_view(const QosManager::Status& s) {
   policy::CapView out;
   out.level = s.pressure.level;
@@ -72,12 +75,14 @@ policy::CapFacts Daemon::cap_facts(const CgroupKey& key) const {
   if (const auto burst = cgroups_->read({key.path, CgroupFile::kCpuBurst})) {
     if (const auto* us = std::get_if<Number>(&*burst)) out.burst_us = us->v;
   }
-  out.has_tasks = has_tasks(key.path, 3);
+  int left = kMostTaskReads;
+  out.has_tasks = has_tasks(key.path, 3, left);
   return out;
 }
 
-/// nullopt: not readable.
-std::optional<bool> Daemon::has_tasks(const CgroupPath& path, int depth) const {
+/// nullopt: not readable, or more cgroups than the loop has time for (`left` counts down).
+std::optional<bool> Daemon::has_tasks(const CgroupPath& path, int depth, int& left) const {
+  if (left-- <= 0) return std::nullopt;
   const auto own = kernel::read_cgroup_tasks(config_.host, version_, path);
   if (own && !own->empty()) return true;
   std::optional<bool> out = own ? std::optional{false} : std::nullopt;
@@ -85,7 +90,8 @@ std::optional<bool> Daemon::has_tasks(const CgroupPath& path, int depth) const {
   const auto children = cgroups_->children(path);
   if (!children) return out;
   for (const auto& name : *children) {
-    const auto below = has_tasks(path.child(name), depth - 1);
+    if (left <= 0) return std::nullopt;
+    const auto below = has_tasks(path.child(name), depth - 1, left);
     if (below.value_or(false)) return true;
     if (!below) out.reset();
   }

@@ -140,7 +140,7 @@ class Daemon {
   void watch_caps(const Snapshot& snapshot);
   void note_effect(const policy::CapEffect& effect);
   policy::CapFacts cap_facts(const CgroupKey& key) const;
-  std::optional<bool> has_tasks(const CgroupPath& path, int depth) const;
+  std::optional<bool> has_tasks(const CgroupPath& path, int depth, int& left) const;
   void find_ineffective(const Snapshot& snapshot, const DesiredTable& desired);
   void note_ineffective(const NodeState& state, const policy::CapFault& fault);
   void note_starvation();
