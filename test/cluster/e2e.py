@@ -239,6 +239,8 @@ def eviction_storm(k):
     """twenty BE pods, the memory of one needed: exactly one is evicted"""
     names = [f"storm-{i:02}" for i in range(20)]
     try:
+        # Off until all is set up: under the caps of a busy node they would take minutes to start.
+        apply(node_slo({"resourceUsedThresholdWithBE": {"enable": False}}))
         apply(*[pod(n, HOG % 700, {"koordinator.sh/qosClass": "BE"}) for n in names])
         uids = {n: until(180, f"{n} runs", lambda n=n: running(n))["metadata"]["uid"] for n in names}
 
