@@ -120,7 +120,9 @@ ScenarioReading load_scenario_text(const std::string& text,
   top.duration("table_every", s.table_every, 1s, 7 * 24h);
   top.duration("evict_grace", s.evict_grace, 0ms, 1h);
   read_node(top, s, shared);
-  s.groups = shared.groups(top);
+  s.disks = shared.disks(top);
+  s.node_slo = shared.node_slo(top);
+  s.groups = shared.groups(top, s.disks);
   s.events = shared.events(top, s.groups);
   s.expectations = shared.expectations(top);
   s.limits = shared.limits(top);

@@ -103,7 +103,7 @@ void ScenarioFields::demand(TomlFields& group, sim::Demand& out) {
   }
 }
 
-sim::PodGroup ScenarioFields::group(TomlFields f) {
+sim::PodGroup ScenarioFields::group(TomlFields f, const std::vector<sim::DiskSpec>& disks) {
   sim::PodGroup out;
   f.require("name");
   if (f.text("name", out.name, 1000) && !is_name(out.name)) {
@@ -124,17 +124,19 @@ sim::PodGroup ScenarioFields::group(TomlFields f) {
   f.size("memory", out.memory.start.v, 0, kMostBytes);
   f.size("memory_growth", out.memory.growth_per_second.v, 0, kMostBytes);
   f.size("memory_limit", out.memory.limit.v, 0, kMostBytes);
+  out.io = io(f, disks);
   f.refuse_unknown();
   return out;
 }
 
-std::vector<sim::PodGroup> ScenarioFields::groups(TomlFields& top) {
+std::vector<sim::PodGroup> ScenarioFields::groups(TomlFields& top,
+                                                  const std::vector<sim::DiskSpec>& disks) {
   std::vector<sim::PodGroup> out;
   top.require("group");
   std::set<std::string> names;
   for (const auto* table : top.tables("group")) {
     auto fields = of(*table, fmt::format("group[{}]", out.size()));
-    out.push_back(group(fields));
+    out.push_back(group(fields, disks));
     if (!names.insert(out.back().name).second)
       fields.refuse("name", "a name that no other group has");
   }
@@ -189,6 +191,9 @@ std::vector<sim::Expectation> ScenarioFields::expectations(TomlFields& top) {
     f.optional_number("be_cap", e.be_cap, 0, kMostCores);
     f.optional_number("ls_p99_ms", e.ls_p99_ms, 0, 1e9);
     f.optional_number("be_slowdown_percent", e.be_slowdown_percent, 0, 1e6);
+    f.optional_number("ls_read_p99_ms", e.ls_read_p99_ms, 0, 1e9);
+    f.optional_number("be_disk_mib", e.be_disk_mib, 0, 1e9);
+    f.optional_number("disk_busy_percent", e.disk_busy_percent, 0, 1e9);
     f.refuse_unknown();
     out.push_back(e);
   }
@@ -211,6 +216,10 @@ sim::Limits ScenarioFields::limits(TomlFields& top) {
   f.optional_number("max_memory_percent", out.max_memory_percent, 0, 100);
   milliseconds step{0};
   if (f.duration("max_step_to_cap", step, 0ms, kLongest)) out.max_step_to_cap = step;
+  f.optional_number("max_ls_read_p99_ms", out.max_ls_read_p99_ms, 0, 1e9);
+  f.optional_number("max_held_ls_read_p99_ms", out.max_held_ls_read_p99_ms, 0, 1e9);
+  f.optional_number("min_held_be_disk_mib", out.min_held_be_disk_mib, 0, 1e9);
+  if (f.duration("max_disk_step_to_cap", step, 0ms, kLongest)) out.max_disk_step_to_cap = step;
   f.optional_whole("evictions", out.evictions, 0, 100'000);
   f.optional_whole("max_refused_writes", out.max_refused_writes, 0, 1'000'000'000);
   f.refuse_unknown();

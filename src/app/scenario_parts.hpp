@@ -18,14 +18,18 @@ class ScenarioFields {
     return TomlFields{table, std::move(path), file_, faults_};
   }
 
-  std::vector<sim::PodGroup> groups(TomlFields& top);
+  std::vector<sim::DiskSpec> disks(TomlFields& top);
+  /// [node_slo]: `spec` goes through the decoder of the real object; what it refuses is a fault.
+  std::optional<sim::TimedSlo> node_slo(TomlFields& top);
+  std::vector<sim::PodGroup> groups(TomlFields& top, const std::vector<sim::DiskSpec>& disks);
   std::vector<sim::Event> events(TomlFields& top, const std::vector<sim::PodGroup>& groups);
   std::vector<sim::Expectation> expectations(TomlFields& top);
   sim::Limits limits(TomlFields& top);
   std::optional<sim::Claims> claims(TomlFields& top);
 
  private:
-  sim::PodGroup group(TomlFields fields);
+  sim::PodGroup group(TomlFields fields, const std::vector<sim::DiskSpec>& disks);
+  std::optional<sim::IoUse> io(TomlFields& group, const std::vector<sim::DiskSpec>& disks);
   void demand(TomlFields& group, sim::Demand& out);
   void curve(TomlFields fields, sim::Demand& out);
   void steps(TomlFields& fields, sim::Demand& out);

@@ -82,6 +82,7 @@ class Simulation {
     row.below_exit = state.below_exit;
     row.root_cap = state.root_cap;
     row.be_cap_after = node_.be_cap();
+    row.be_held_after = node_.disk_use().be_held;
     out_.rows.push_back(std::move(row));
   }
 
@@ -111,6 +112,8 @@ class Simulation {
     s.pods = node_.pods();
     s.be_root = node_.be_root();
     s.topology = node_.topology();
+    // As the daemon: read while a rule of the last step needs it.
+    if (qos_.status().effective.blkio.any()) s.storage = node_.storage();
     return s;
   }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/cgroup_io.hpp"
+
 namespace koordlet::sim {
 namespace {
 
@@ -33,6 +35,12 @@ CgroupTree::CgroupTree(CgroupVersion version, int cpus) : version_{version}, cpu
     root.files[CgroupFile::kMemoryMax] = MemoryBound::unlimited();
   }
   groups_.emplace(CgroupPath{}, std::move(root));
+}
+
+void CgroupTree::add_disk(std::string number) { disks_.insert(std::move(number)); }
+
+bool CgroupTree::has_io(const CgroupKey& key) const {
+  return !disks_.empty() && has_io_file(version_, key.file, key.path.is_root());
 }
 
 CgroupPath CgroupTree::make(const CgroupPath& path) {
@@ -77,6 +85,10 @@ void CgroupTree::depopulate(const CgroupPath& path) { groups_.at(path).populated
 const CgroupValue* CgroupTree::peek(const CgroupKey& key) const {
   const auto group = groups_.find(key.path);
   if (group == groups_.end()) return nullptr;
+  if (is_io_file(key.file)) {
+    const auto line = group->second.lines.find({key.file, key.item});
+    return line == group->second.lines.end() ? nullptr : &line->second;
+  }
   const auto found = group->second.files.find(key.file);
   return found == group->second.files.end() ? nullptr : &found->second;
 }
@@ -84,6 +96,10 @@ const CgroupValue* CgroupTree::peek(const CgroupKey& key) const {
 Result<CgroupValue> CgroupTree::read(const CgroupKey& key) {
   const auto group = groups_.find(key.path);
   if (group == groups_.end()) return Error{Errc::kNotFound, file(key) + ": no such cgroup"};
+  if (has_io(key)) {
+    const auto* line = peek(key);
+    return line != nullptr ? *line : io_default(key.file);
+  }
   const auto found = group->second.files.find(key.file);
   if (found == group->second.files.end()) {
     return Error{Errc::kNotFound, file(key) + ": no such file"};
@@ -225,8 +241,22 @@ Result<CgroupValue> CgroupTree::accept(Group& group,
   }
 }
 
+/// A line that says no more than none would is no longer shown.
+Result<void> CgroupTree::write_io(Group& group, const CgroupKey& key, const CgroupValue& value) {
+  if (!is_item_of(key.file, key.item)) {
+    return refuse(Errc::kInvalid, key, value, "Invalid argument");
+  }
+  if (!disks_.contains(key.item)) return refuse(Errc::kGone, key, value, "No such device");
+  auto stored = accept_io(version_, key.file, value);
+  if (!stored) return refuse(stored.error().code, key, value, stored.error().context);
+  group.lines.erase({key.file, key.item});
+  if (*stored != io_default(key.file)) group.lines[{key.file, key.item}] = std::move(*stored);
+  return {};
+}
+
 Result<void> CgroupTree::write(const CgroupKey& key, const CgroupValue& value) {
   const auto group = groups_.find(key.path);
+  if (group != groups_.end() && has_io(key)) return write_io(group->second, key, value);
   if (group == groups_.end() || !group->second.files.contains(key.file)) {
     return refuse(Errc::kNotFound, key, value, "No such file or directory");
   }
@@ -257,11 +287,12 @@ Result<std::vector<std::string>> CgroupTree::children(const CgroupPath& path) {
 
 bool CgroupTree::has(const CgroupKey& key) {
   const auto group = groups_.find(key.path);
-  return group != groups_.end() && group->second.files.contains(key.file);
+  return group != groups_.end() && (has_io(key) || group->second.files.contains(key.file));
 }
 
 std::string CgroupTree::file(const CgroupKey& key) const {
-  return fmt::format("/simulated/{}/{}", key.path.str(), koordlet::to_string(key.file));
+  auto out = fmt::format("/simulated/{}/{}", key.path.str(), koordlet::to_string(key.file));
+  return key.item.empty() ? out : fmt::format("{} {}", out, key.item);
 }
 
 }  // namespace koordlet::sim

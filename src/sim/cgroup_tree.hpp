@@ -1,8 +1,10 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernel/cgroup_fs.hpp"
@@ -20,13 +22,17 @@ namespace koordlet::sim {
 ///  - cpuset: v1 child within its parent (kDenied), no shrink below a child (kBusy); emptying a
 ///    populated one is kBusy (ENOSPC) on both.
 ///  - memory: whole pages; min, low, high on v2 only. bvt only when offered.
-///  - the root's files cannot be written.
+///  - the root's files cannot be written, but for io.cost.*.
+///  - disks: files and values of sim/cgroup_io.hpp, once add_disk() named one; a device number that
+///    is no whole disk is kGone (ENODEV), one that is no number kInvalid.
 class CgroupTree : public kernel::Cgroups {
  public:
   static constexpr std::int64_t kPage = 4096;
 
   explicit CgroupTree(CgroupVersion version, int cpus = 8);
 
+  /// A whole disk of the machine by its number, "8:16"; from the first one on there are io files.
+  void add_disk(std::string number);
   /// Makes the cgroup and its missing parents, with the kernel's defaults (v1 cpuset: the
   /// parent's).
   CgroupPath make(const CgroupPath& path);
@@ -41,7 +47,7 @@ class CgroupTree : public kernel::Cgroups {
   /// No task in the cgroup: its cpuset may be emptied.
   void depopulate(const CgroupPath& path);
   /// The stored value without a copy, of cpu.weight also while cpu.idle hides it; nullptr: no such
-  /// file. Until the next change of the tree.
+  /// file, or no line of this disk. Until the next change of the tree.
   const CgroupValue* peek(const CgroupKey& key) const;
 
   CgroupVersion version() const override { return version_; }
@@ -64,6 +70,7 @@ class CgroupTree : public kernel::Cgroups {
     kernel::Inode inode = 0;
     bool populated = true;
     std::map<CgroupFile, CgroupValue> files;
+    std::map<std::pair<CgroupFile, std::string>, CgroupValue> lines;  ///< io files, by disk
   };
   using Groups = std::map<CgroupPath, Group>;
   /// The first group that sorts behind `path` and may be below it; all that are follow in one run.
@@ -72,12 +79,15 @@ class CgroupTree : public kernel::Cgroups {
   std::int64_t ratio_above(const CgroupPath& path) const;
   Result<void> check_cpu_max(const CgroupKey& key, const CpuMax& value) const;
   Result<void> check_cpuset(const CgroupKey& key, const CpuSet& value) const;
+  bool has_io(const CgroupKey& key) const;
+  Result<void> write_io(Group& group, const CgroupKey& key, const CgroupValue& value);
   Result<CgroupValue> accept(Group& group, const CgroupKey& key, const CgroupValue& value) const;
 
   CgroupVersion version_;
   int cpus_;
   kernel::Inode next_inode_ = 100;
   Groups groups_;
+  std::set<std::string> disks_;
 };
 
 }  // namespace koordlet::sim

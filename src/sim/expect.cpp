@@ -9,6 +9,7 @@ namespace koordlet::sim {
 namespace {
 
 constexpr double kTolerance = 0.01;
+constexpr double kMib = 1 << 20;
 
 /// Collects what does not hold, in one form.
 class Faults {
@@ -27,6 +28,18 @@ class Faults {
   }
   void at_least(std::string_view name, std::optional<double> least, double got) {
     if (least && got < *least) add(name, number(got), "at least " + number(*least));
+  }
+  /// `what`: of the figure when there is none.
+  void within(std::string_view name,
+              std::optional<milliseconds> most,
+              std::optional<milliseconds> got,
+              const std::string& what) {
+    if (!most || (got && *got <= *most)) return;
+    if (got) {
+      add(name, time_text(*got), "at most " + time_text(*most));
+    } else {
+      add(name, "no " + what, "one within " + time_text(*most));
+    }
   }
   void add(std::string_view name, const std::string& got, const std::string& want) {
     lines.push_back(fmt::format("{}: {}: {}: expected {}", where_, name, got, want));
@@ -60,6 +73,10 @@ void check_moment(const Expectation& want,
     faults.near("be_cap", want.be_cap, row->be_cap_after);
     faults.near("ls_p99_ms", want.ls_p99_ms, row->use.ls_p99_ms);
     faults.near("be_slowdown_percent", want.be_slowdown_percent, row->be_slowdown_percent);
+    const DiskUse& disk = row->use.disk;
+    faults.near("ls_read_p99_ms", want.ls_read_p99_ms, disk.ls_read_p99_ms);
+    faults.near("be_disk_mib", want.be_disk_mib, disk.be_bytes / kMib);
+    faults.near("disk_busy_percent", want.disk_busy_percent, disk.busy_percent);
   }
   out.insert(out.end(), faults.lines.begin(), faults.lines.end());
 }
@@ -81,15 +98,13 @@ std::vector<std::string> broken(const Scenario& scenario,
   faults.at_most("mean_use_percent", limits.max_mean_use_percent, summary.mean_use_percent);
   faults.at_least("mean_be_used", limits.min_mean_be_used, summary.mean_be_used);
   faults.at_most("memory_percent", limits.max_memory_percent, summary.max_memory_percent);
-  if (limits.max_step_to_cap) {
-    if (!summary.step_to_cap) {
-      faults.add("step_to_cap", "no cap", "one within " + time_text(*limits.max_step_to_cap));
-    } else if (*summary.step_to_cap > *limits.max_step_to_cap) {
-      faults.add("step_to_cap",
-                 time_text(*summary.step_to_cap),
-                 "at most " + time_text(*limits.max_step_to_cap));
-    }
-  }
+  faults.within("step_to_cap", limits.max_step_to_cap, summary.step_to_cap, "cap");
+  const DiskSummary& disk = summary.disk;
+  faults.at_most("ls_read_p99_ms", limits.max_ls_read_p99_ms, disk.worst_read_p99_ms);
+  faults.at_most(
+      "held_ls_read_p99_ms", limits.max_held_ls_read_p99_ms, disk.held.worst_read_p99_ms);
+  faults.at_least("held_be_disk_mib", limits.min_held_be_disk_mib, disk.held.mean_be_bytes / kMib);
+  faults.within("disk_step_to_cap", limits.max_disk_step_to_cap, disk.step_to_cap, "limit");
   faults.same("evictions", limits.evictions, static_cast<int>(timeline.evictions.size()));
   faults.at_most(
       "refused_writes",

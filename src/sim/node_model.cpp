@@ -127,6 +127,8 @@ StepUse NodeModel::step(milliseconds from, milliseconds length) {
   out.be_cap = be_cap();
   use_cpu(from, length);
   use_memory(length);
+  use_disks(length);
+  out.disk = disk_use();
   std::vector<double> wanted(scenario_.groups.size(), 0), given(scenario_.groups.size(), 0);
   for (const auto& p : pods_) {
     wanted[p.group] += p.demand;
@@ -171,6 +173,13 @@ PodUsage NodeModel::usage_of(const SimPod& p, MonoTime now) const {
   const bool held = quota < p.demand && p.given >= quota * 0.999;
   if (quota < kNoBound) out.throttled = Permille{held ? std::llround(missing * kMilli) : 0};
   out.stalls.cpu = StallShare{missing * 100, missing * 100};
+  if (scenario_.groups[p.group].io) {
+    const auto a_second = [&](double n) { return std::llround(n / collected_seconds_); };
+    out.io = IoRate{a_second(p.io.read_bytes),
+                    a_second(p.io.write_bytes),
+                    a_second(p.io.reads),
+                    a_second(p.io.writes)};
+  }
   out.source = CounterSource::kFiles;
   return out;
 }
@@ -180,6 +189,7 @@ void NodeModel::collect_pods(MonoTime now) {
   for (auto& p : pods_) {
     usage_.insert_or_assign(p.pod->uid, usage_of(p, now));
     p.cpu_seconds = p.wanted_seconds = 0;
+    p.io = {};
   }
   collected_seconds_ = 0;
 }

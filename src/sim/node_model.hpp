@@ -21,6 +21,7 @@ namespace koordlet::sim {
 ///
 /// CPU: sharing by weight and bound (cpu_share.hpp) over each step; the system's own use comes
 /// first. Memory: each pod grows by its rate up to its limit, all together up to the node's size.
+/// Disks: limits, then the disk's own time (disk.hpp).
 /// LS pods are Burstable, LSR pods Guaranteed, BE pods BestEffort (batch-cpu), one container each.
 class NodeModel {
  public:
@@ -41,6 +42,10 @@ class NodeModel {
   /// nullopt: no BE root in the tree.
   std::optional<BeRoot> be_root() const;
   CpuTopology topology() const;
+  /// The disks of the scenario, each whole and without partitions.
+  std::shared_ptr<const StorageTable> storage() const { return storage_; }
+  /// What the disks do under the limits that stand in the tree now.
+  DiskUse disk_use() const;
   /// Most cores that BE may use by its cgroups; nullopt: nothing bounds it below the node's size.
   std::optional<double> be_cap() const;
 
@@ -56,6 +61,7 @@ class NodeModel {
     double memory = 0;                           ///< bytes
     double demand = 0, given = 0;                ///< cores, of the last step
     double cpu_seconds = 0, wanted_seconds = 0;  ///< since the last collection
+    IoLoad io;                                   ///< done since then, not a second
     std::optional<milliseconds> gone_at;
   };
   struct Totals {
@@ -70,6 +76,9 @@ class NodeModel {
   double bound_of(const CgroupPath& path) const;
   double weight_of(const CgroupPath& path) const;
   std::vector<ShareGroup> share_groups() const;
+  std::vector<IoGroup> io_groups(std::size_t disk) const;
+  std::vector<IoGroup> shared(std::size_t disk) const;
+  void use_disks(milliseconds length);
   void use_cpu(milliseconds from, milliseconds length);
   void use_memory(milliseconds length);
   double memory_used() const;
@@ -88,6 +97,8 @@ class NodeModel {
   double collected_seconds_ = 0;  ///< since the last collection
   std::uint64_t seq_ = 0;
   std::shared_ptr<const Node> node_;
+  std::shared_ptr<const NodeSlo> slo_;
+  std::shared_ptr<const StorageTable> storage_;
   std::shared_ptr<NodeState> state_;
   std::map<std::string, PodUsage> usage_;
 };

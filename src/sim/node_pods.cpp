@@ -46,6 +46,13 @@ NodeModel::NodeModel(const Scenario& scenario, CgroupTree& tree)
   node->cpu_capacity = MilliCpu{scenario.node.cpus * 1000ll};
   node->memory_capacity = scenario.node.memory;
   node_ = std::move(node);
+  auto storage = std::make_shared<StorageTable>();
+  for (const auto& disk : scenario.disks) {
+    tree_.add_disk(disk.number);
+    storage->devices.push_back({disk.name, disk.number, {disk.number}, "", ""});
+  }
+  storage_ = std::move(storage);
+  if (scenario.node_slo) slo_ = std::make_shared<const NodeSlo>(scenario.node_slo->slo);
   const auto be_root = tree_.make(layout_.tier(KubeQos::kBestEffort));
   tree_.make(layout_.tier(KubeQos::kBurstable));
   tree_.set({be_root, CgroupFile::kCpuWeight}, weight_value(scenario.node.be_root_shares));
@@ -155,17 +162,20 @@ bool NodeModel::evict(std::string_view uid, milliseconds now) {
 }
 
 std::shared_ptr<const NodeState> NodeModel::state(MonoTime now) {
-  if (changed_ || !state_) {
-    auto next = std::make_shared<NodeState>();
-    next->version = state_ ? state_->version + 1 : 1;
-    next->node = node_;
-    for (const auto& p : pods_) next->pods.push_back(p.pod);
-    state_ = std::move(next);
+  state_ = state_ ? std::make_shared<NodeState>(*state_) : std::make_shared<NodeState>();
+  if (changed_) {
+    ++state_->version;
+    state_->node = node_;
+    state_->pods.clear();
+    for (const auto& p : pods_) state_->pods.push_back(p.pod);
     changed_ = false;
-  } else {
-    state_ = std::make_shared<NodeState>(*state_);
   }
   if (api_ || state_->pods_at == MonoTime{}) {
+    const bool has_slo = slo_ && now - VirtualClock::kStart >= scenario_.node_slo->from;
+    if (has_slo && !state_->slo) {
+      state_->slo = slo_;
+      ++state_->version;
+    }
     state_->pods_at = state_->node_at = state_->slo_at = state_->metric_at = now;
   }
   return state_;

@@ -8,9 +8,11 @@
 
 #include "base/cgroup.hpp"
 #include "base/units.hpp"
+#include "model/node_slo.hpp"
 #include "model/pod.hpp"
 #include "policy/pressure.hpp"
 #include "sim/demand.hpp"
+#include "sim/disk.hpp"
 #include "sim/latency.hpp"
 
 /// What a simulation is made of. Plain values; app/scenario_file reads them from TOML and refuses
@@ -34,6 +36,13 @@ struct MemoryUse {
   Bytes limit{0};  ///< 0: none
 };
 
+/// What one pod asks of a disk while it lives.
+struct IoUse {
+  std::size_t disk = 0;  ///< index into Scenario::disks
+  IoLoad load;
+  double read_p99_ms = 1;  ///< of its reads on the idle disk
+};
+
 /// `count` pods alike.
 struct PodGroup {
   std::string name;              ///< [a-z0-9-]{1,40}, unique
@@ -44,6 +53,7 @@ struct PodGroup {
   Demand demand;
   LatencyModel latency;
   MemoryUse memory;
+  std::optional<IoUse> io;
 };
 
 /// From a moment on, something is different.
@@ -62,6 +72,7 @@ struct Expectation {
   std::optional<policy::Level> level;
   std::optional<int> below_exit, factor_permille;
   std::optional<double> use_percent, ls_used, be_used, be_cap, ls_p99_ms, be_slowdown_percent;
+  std::optional<double> ls_read_p99_ms, be_disk_mib, disk_busy_percent;
 };
 
 /// What has to hold over the whole run, from `from` on. Not set: not looked at.
@@ -70,7 +81,8 @@ struct Limits {
   std::optional<double> max_flips_per_hour, max_cuts_per_hour, max_percent_over_high;
   std::optional<double> max_ls_p99_ms, min_mean_use_percent, max_mean_use_percent;
   std::optional<double> min_mean_be_used, max_memory_percent;
-  std::optional<milliseconds> max_step_to_cap;
+  std::optional<double> max_ls_read_p99_ms, max_held_ls_read_p99_ms, min_held_be_disk_mib;
+  std::optional<milliseconds> max_step_to_cap, max_disk_step_to_cap;
   std::optional<int> evictions, max_refused_writes;
 };
 
@@ -81,9 +93,17 @@ struct Claims {
   std::optional<double> ls_p99_ms, be_slowdown_percent, use_percent;
 };
 
+/// The NodeSLO object of the node, as the API server gives it from a moment on.
+struct TimedSlo {
+  milliseconds from{0};
+  NodeSlo slo;
+};
+
 struct Scenario {
   std::string about;
   NodeSpec node;
+  std::vector<DiskSpec> disks;  ///< names and numbers unique
+  std::optional<TimedSlo> node_slo;
   milliseconds duration{0};
   milliseconds sample_interval{1000};  ///< between two node samples; a multiple of the tick
   milliseconds koordlet_from{0};       ///< it starts then, with its first reading

@@ -87,6 +87,7 @@ Summary summarize(const Scenario& scenario,
     before = &row;
   }
   out.step_to_cap = step.longest();
+  out.disk = summarize_disks(scenario, timeline);
   const double length = seconds_of(out.length);
   if (length <= 0) return out;
   for (double* mean : {&out.mean_use_percent,

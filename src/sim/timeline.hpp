@@ -9,6 +9,15 @@
 
 namespace koordlet::sim {
 
+/// What the disks did over one step. Bytes are a second, read and written together.
+struct DiskUse {
+  double ls_read_p99_ms = 0;  ///< of the LS group that is worst off; 0: none reads
+  double busy_percent = 0;    ///< asked of the disk that is asked most; above 100: more than it can
+  double ls_bytes = 0, be_bytes = 0;
+  bool be_wants = false;  ///< BE asks for anything
+  bool be_held = false;   ///< limits of cgroups hold BE back
+};
+
 /// What the node did over one step. Cores.
 struct StepUse {
   double ls_demand = 0, ls_used = 0, be_demand = 0, be_used = 0, system = 0;
@@ -16,6 +25,7 @@ struct StepUse {
   std::optional<double> be_cap;  ///< most that BE may use by its cgroups; nullopt: unlimited
   Bytes memory;                  ///< in use at the end of the step
   int be_pods = 0;
+  DiskUse disk;
   double used() const { return ls_used + be_used + system; }
 };
 
@@ -34,6 +44,7 @@ struct Row {
   int below_exit = 0;
   MilliCpu root_cap;                   ///< of the BE root for pods without a request, 0: none
   std::optional<double> be_cap_after;  ///< most that BE may use after the writes
+  bool be_held_after = false;          ///< DiskUse::be_held after the writes
 };
 
 struct Evicted {
@@ -48,6 +59,20 @@ struct Timeline {
   std::vector<Evicted> evictions;
   std::uint64_t writes = 0, refused_writes = 0;
   std::vector<std::string> refusals;  ///< the first ten
+};
+
+/// Steps in which BE uses a disk, some of them with limits that hold it back.
+struct DiskSummary {
+  struct Part {
+    milliseconds length{0};
+    double worst_read_p99_ms = 0;  ///< LS
+    double mean_be_bytes = 0, mean_busy_percent = 0;
+  };
+  Part free, held;
+  double worst_read_p99_ms = 0;  ///< LS, of the whole run
+  /// Longest time from the start of a step in which a disk was asked for more than it can do, BE
+  /// among those who asked, until limits that hold BE back were in the kernel; nullopt: never.
+  std::optional<milliseconds> step_to_cap;
 };
 
 /// Figures of the rows that end after Limits::from and that koordlet watched.
@@ -65,12 +90,15 @@ struct Summary {
   double max_ls_p99_ms = 0, mean_ls_p99_ms = 0, mean_be_slowdown_percent = 0;
   double max_memory_percent = 0;
   milliseconds out_of_memory{0};  ///< memory use stood at the node's size
+  DiskSummary disk;
 };
 /// `high_percent` and `high_factor`: of the level HIGH.
 Summary summarize(const Scenario& scenario,
                   const Timeline& timeline,
                   int high_percent,
                   int high_factor);
+
+DiskSummary summarize_disks(const Scenario& scenario, const Timeline& timeline);
 
 /// One line for each expectation and limit that does not hold: "at 30 s: be_used: 400: expected
 /// 240".

@@ -234,10 +234,111 @@ TEST_SUITE("simulate/command") {
   }
 }
 
+TEST_SUITE("simulate/disks") {
+  const std::string kDisk = R"(
+[[disk]]
+name = "vdb"
+bps = "100MiB"
+iops = 1000
+[[group]]
+name = "db"
+class = "LS"
+demand = 1
+io = { disk = "vdb", read_bps = "10MiB", read_iops = 100 }
+[[group]]
+name = "copy"
+class = "BE"
+demand = 1
+io = { disk = "vdb", write_bps = "200MiB", write_iops = 200 }
+)";
+  const std::string kSlo = R"(
+[node_slo]
+from = "10s"
+[node_slo.spec.resourceQOSStrategy.beClass.blkioQOS]
+enable = true
+blocks = [{ name = "vdb", type = "device", ioCfg = { writeBPS = 20971520, ioWeightPercent = 40 } }]
+)";
+
+  TEST_CASE("disks and their users are read; numbers of disks follow each other") {
+    const auto r = good(kSmall + kDisk + "[[disk]]\nname = \"vdc\"\n");
+    REQUIRE(r.scenario.disks.size() == 2);
+    CHECK(r.scenario.disks[0].number == "253:0");
+    CHECK(r.scenario.disks[1].number == "253:16");
+    CHECK(r.scenario.disks[0].bytes_per_second == 100 * 1048576.0);
+    CHECK(r.scenario.groups[3].io->load.write_bytes == 200 * 1048576.0);
+    CHECK_FALSE(r.scenario.groups[0].io);
+  }
+  TEST_CASE("faults of disks, of their users and of the NodeSLO are named") {
+    const auto faults = faults_of(kSmall + R"(io = { disk = "vdx", read_bps = "1MiB" }
+[[disk]]
+name = "sd/a"
+number = "8"
+iops = 0
+[node_slo]
+spec.resourceQOSStrategy.beClass.blkioQOS = { enable = 1 }
+)");
+    REQUIRE(faults.size() == 6);
+    CHECK(faults[0].ends_with("group[1].io.disk: \"vdx\": expected the name of a disk"));
+    CHECK(faults[1].ends_with("group[1].io.read_bps: \"1MiB\": expected read_iops beside it"));
+    CHECK(faults[2].ends_with("disk[0].name: \"sd/a\": expected 1 to 40 of a-z, 0-9 and -"));
+    CHECK(faults[3].ends_with("disk[0].number: \"8\": expected MAJOR:MINOR"));
+    CHECK(faults[4].find("disk[0].iops: 0: expected a number from 1") != std::string::npos);
+    CHECK(faults[5].find("node_slo.spec") != std::string::npos);
+    CHECK(faults[5].find("beClass.blkioQOS.enable") != std::string::npos);
+  }
+  TEST_CASE("the limit of the NodeSLO is in the kernel two ticks after it came, on v1 and on v2") {
+    for (const char* version : {"v1", "v2"}) {
+      CAPTURE(version);
+      std::string text = kSmall;
+      text.replace(text.find("cpu = 10"), 8, std::string{"cpu = 10\ncgroup = \""} + version + "\"");
+      const auto report = make_report("s", good(text + kDisk + kSlo));
+      const auto& rows = report.timeline.rows;
+      REQUIRE(rows.size() == 30);
+      CHECK(rows[9].use.disk.busy_percent == doctest::Approx(240));  // 10 + 10, 20 + 200
+      CHECK(rows[9].use.disk.be_bytes == doctest::Approx(200 * 1048576.0 / 2.4));
+      CHECK_FALSE(rows[9].be_held_after);
+      CHECK(rows[10].be_held_after);
+      CHECK(rows[11].use.disk.be_held);
+      CHECK(rows[11].use.disk.be_bytes == doctest::Approx(20 * 1048576.0));
+      CHECK(rows[11].use.disk.busy_percent == doctest::Approx(42));  // 20 and 2 + 20
+      CHECK(report.summary.disk.held.worst_read_p99_ms == doctest::Approx(1 / 0.58));
+      CHECK(report.timeline.refused_writes == 0);  // v1 has no weight: unsupported, not refused
+    }
+  }
+  TEST_CASE("figures of disks stand in the table, the summary and the JSON, and only with disks") {
+    const auto with = make_report("s", good(kSmall + kDisk + kSlo));
+    const auto text = simulation_text(with);
+    for (const char* word :
+         {"READ P99", "20.0 MiB/s held", "disk, longest from step to cap  11 s"}) {
+      CHECK_MESSAGE(text.find(word) != std::string::npos, word);
+    }
+    const auto json = boost::json::parse(simulation_json(with)).as_object();
+    const auto& disk = json.at("summary").as_object().at("disk").as_object();
+    CHECK(disk.at("step_to_cap_s").to_number<double>() == 11);
+    CHECK(disk.at("held").as_object().at("mean_busy_percent").to_number<double>() ==
+          doctest::Approx(42));
+    CHECK(json.at("rows").as_array()[0].as_object().contains("disk_busy_percent"));
+    const auto without = make_report("s", good(kSmall));
+    CHECK(simulation_text(without).find("DISK") == std::string::npos);
+    CHECK(simulation_json(without).find("disk") == std::string::npos);
+  }
+  TEST_CASE("a limit that is not met is one line with both values") {
+    const auto report =
+        make_report("s",
+                    good(kSmall + kDisk +
+                         "[limits]\nmax_ls_read_p99_ms = 5\nmax_disk_step_to_cap = \"5s\"\n"
+                         "[[expect]]\nat = \"5s\"\nbe_disk_mib = 200\n"));
+    REQUIRE(report.broken.size() == 3);
+    CHECK(report.broken[0] == "at 5 s: be_disk_mib: 83.33333: expected 200");
+    CHECK(report.broken[1] == "whole run: ls_read_p99_ms: 1025: expected at most 5");
+    CHECK(report.broken[2] == "whole run: disk_step_to_cap: no limit: expected one within 5 s");
+  }
+}
+
 TEST_SUITE("simulate/scenarios") {
   TEST_CASE("every scenario runs, and holds what it expects") {
     const auto files = scenario_files();
-    CHECK(files.size() >= 7);
+    CHECK(files.size() >= 8);
     for (const auto& file : files) {
       CAPTURE(file);
       const auto out = run({"simulate", file});
