@@ -61,8 +61,10 @@ std::optional<StarvationState::Hungry> look(const Pod& pod,
   const auto progress = be_progress(pod, &usage->second);
   const auto wants = wants_more(progress);
   if (!progress.share || !wants) return keep;
-  // Once starving it has to show twice the mark: a floor that was raised would else flap.
-  const int mark = cfg.percent * 10 * (known != nullptr && known->starving ? 2 : 1);
+  // Once starving it has to show more than its floor gives: that would else end its own cause.
+  const bool starving = known != nullptr && known->starving;
+  const int mark =
+      10 * (starving ? std::max(2 * cfg.percent, cfg.floor_percent + cfg.percent) : cfg.percent);
   if (!*wants || progress.share->v >= mark) return std::nullopt;
   StarvationState::Hungry out;
   out.since = known != nullptr ? known->since : usage->second.at;

@@ -47,8 +47,9 @@ struct StarvationState {
 };
 
 /// One step. Hungry: share under `percent`, and throttled or waiting (what is idle does not
-/// starve). Starving: hungry over all samples of `seconds`. It ends when a sample shows twice the
-/// mark, or nothing that it waits for. Without a young sample what was known holds.
+/// starve). Starving: hungry over all samples of `seconds`. It ends when a sample shows `percent`
+/// more than the floor gives (twice `percent` at least), or nothing that it waits for. Without a
+/// young sample what was known holds.
 ///
 /// The floor is `floor_percent` of the starving pods' requests, at most what the node has left
 /// below the HIGH threshold beside everything that is not BE, and none while the node is used to
