@@ -39,6 +39,7 @@ void read_node(TomlFields& top, Scenario& out, ScenarioFields& shared) {
   out.node.cgroup = version == 0 ? CgroupVersion::kV1 : CgroupVersion::kV2;
   f.number("system_cpu", out.node.system_cpu, 0, CpuSet::kMaxCpus);
   f.size("system_memory", out.node.system_memory.v, 0, std::int64_t{1} << 50);
+  f.size("swap", out.node.swap.v, 0, std::int64_t{1} << 50);
   f.whole("be_root_shares", out.node.be_root_shares, 2, 262'144);
   f.duration("interval", out.sample_interval, 1s, 1min);
   f.refuse_unknown();

@@ -83,6 +83,8 @@ json::object summary_json(const SimulationReport& r) {
                    {"mean_be_slowdown_percent", s.mean_be_slowdown_percent},
                    {"max_memory_percent", s.max_memory_percent},
                    {"out_of_memory_s", seconds(s.out_of_memory)},
+                   {"reclaims", r.timeline.reclaims},
+                   {"reclaimed_bytes", r.timeline.reclaimed.v},
                    {"writes", r.timeline.writes},
                    {"refused_writes", r.timeline.refused_writes}};
   const auto step = s.step_to_cap.value_or(milliseconds{0});

@@ -107,6 +107,12 @@ std::string summary_text(const SimulationReport& r) {
   table.row({"most memory in use", percent_text(s.max_memory_percent)});
   if (s.out_of_memory.count() > 0) table.row({"out of memory", sim::time_text(s.out_of_memory)});
   if (!r.scenario.disks.empty()) add_disks(s.disk, table);
+  if (r.timeline.reclaims > 0) {
+    table.row({"memory.reclaim",
+               fmt::format("{} times, {:.1f} MiB taken",
+                           r.timeline.reclaims,
+                           static_cast<double>(r.timeline.reclaimed.v) / kMib)});
+  }
   table.row({"cgroup writes",
              fmt::format("{}, refused {}", r.timeline.writes, r.timeline.refused_writes)});
   table.row({"evictions", std::to_string(r.timeline.evictions.size())});

@@ -112,6 +112,9 @@ class Simulation {
     s.pods = node_.pods();
     s.be_root = node_.be_root();
     s.topology = node_.topology();
+    s.kubelet_cpus = kubelet_cpus_;
+    s.has_memory_reclaim = tree_.version() == CgroupVersion::kV2;
+    s.protected_cache = qos_.status().memory_qos.summary.protected_cache;
     // As the daemon: read while a rule of the last step needs it.
     if (qos_.status().effective.blkio.any()) s.storage = node_.storage();
     return s;
@@ -123,6 +126,7 @@ class Simulation {
     static_cast<void>(qos_.step(snap));
     evict(snap, at);
     if (!qos_.status().ready) return;
+    reclaim();
     asio::co_spawn(io_,
                    executor_.apply(qos_.desired(), clock_.now()),
                    [this](const std::exception_ptr& failure, const std::vector<Outcome>& outcomes) {
@@ -131,6 +135,15 @@ class Simulation {
                    });
     io_.restart();
     io_.run();
+  }
+
+  /// Each wish once; it is done within the tick.
+  void reclaim() {
+    const auto& wish = qos_.status().memory_soften.reclaim;
+    if (!wish || wish->at == reclaimed_at_) return;
+    reclaimed_at_ = wish->at;
+    ++out_.reclaims;
+    out_.reclaimed += node_.reclaim(wish->amount);
   }
 
   void note(const std::vector<Outcome>& outcomes) {
@@ -178,6 +191,10 @@ class Simulation {
   milliseconds collect_due_{0};  ///< since the start
   std::optional<NodeSignals> signals_;
   std::vector<EvictionOutcome> outcomes_;
+  std::optional<MonoTime> reclaimed_at_;
+  /// The modelled kubelet gives no pod CPUs of its own.
+  std::shared_ptr<const KubeletCpus> kubelet_cpus_ =
+      std::make_shared<const KubeletCpus>(KubeletCpus{KubeletCpuPolicy::kNone, {}, {}});
 };
 
 }  // namespace

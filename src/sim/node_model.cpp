@@ -98,27 +98,6 @@ void NodeModel::use_cpu(milliseconds from, milliseconds length) {
   }
 }
 
-double NodeModel::memory_used() const {
-  double out = static_cast<double>(scenario_.node.system_memory.v);
-  for (const auto& p : pods_) out += p.memory;
-  return out;
-}
-
-/// A full node gives nobody a page more; the kernel's killer is not modelled, the summary counts
-/// how long the node stood there.
-void NodeModel::use_memory(milliseconds length) {
-  double free = static_cast<double>(scenario_.node.memory.v) - memory_used();
-  const double s = static_cast<double>(length.count()) / 1000;
-  for (auto& p : pods_) {
-    const auto& spec = scenario_.groups[p.group].memory;
-    double grow = static_cast<double>(growth_[p.group].v) * s;
-    if (spec.limit.v > 0) grow = std::min(grow, static_cast<double>(spec.limit.v) - p.memory);
-    grow = std::clamp(grow, -p.memory, std::max(free, 0.0));
-    p.memory += grow;
-    free -= grow;
-  }
-}
-
 StepUse NodeModel::step(milliseconds from, milliseconds length) {
   for (std::size_t i = pods_.size(); i-- > 0;) {
     if (pods_[i].gone_at && *pods_[i].gone_at <= from) remove_pod(i);
@@ -202,6 +181,7 @@ std::optional<BeRoot> NodeModel::be_root() const {
   out.cpu_max = std::get<CpuMax>(*max);
   const auto* cpus = tree_.peek({out.path, CgroupFile::kCpuset});
   if (cpus != nullptr) out.cpuset = std::get<CpuSet>(*cpus);
+  out.memory = Bytes{std::llround(be_memory())};
   if (out.cpuset.empty()) out.cpuset = CpuSet::range(0, scenario_.node.cpus - 1);
   return out;
 }

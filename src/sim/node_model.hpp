@@ -22,6 +22,7 @@ namespace koordlet::sim {
 /// CPU: sharing by weight and bound (cpu_share.hpp) over each step; the system's own use comes
 /// first. Memory: each pod grows by its rate up to its limit, all together up to the node's size.
 /// Disks: limits, then the disk's own time (disk.hpp).
+/// memory.high of the BE root puts what is over it into swap, as far as there is room.
 /// LS pods are Burstable, LSR pods Guaranteed, BE pods BestEffort (batch-cpu), one container each.
 class NodeModel {
  public:
@@ -46,6 +47,9 @@ class NodeModel {
   std::shared_ptr<const StorageTable> storage() const { return storage_; }
   /// What the disks do under the limits that stand in the tree now.
   DiskUse disk_use() const;
+  /// memory.reclaim of the BE root: what went to swap, less than asked for once that is full
+  /// (EAGAIN). Pods' memory is anonymous here, so without swap it is nothing.
+  Bytes reclaim(Bytes amount);
   /// Most cores that BE may use by its cgroups; nullopt: nothing bounds it below the node's size.
   std::optional<double> be_cap() const;
 
@@ -59,6 +63,7 @@ class NodeModel {
     std::shared_ptr<const Pod> pod;
     std::size_t group = 0;
     double memory = 0;                           ///< bytes
+    double swapped = 0;                          ///< bytes, beside `memory`
     double demand = 0, given = 0;                ///< cores, of the last step
     double cpu_seconds = 0, wanted_seconds = 0;  ///< since the last collection
     IoLoad io;                                   ///< done since then, not a second
@@ -82,6 +87,7 @@ class NodeModel {
   void use_cpu(milliseconds from, milliseconds length);
   void use_memory(milliseconds length);
   double memory_used() const;
+  double be_memory() const;
   PodUsage usage_of(const SimPod& pod, MonoTime now) const;
 
   const Scenario& scenario_;
@@ -93,6 +99,7 @@ class NodeModel {
   bool api_ = true;
   bool changed_ = true;
   double system_given_ = 0;
+  double swap_free_ = 0;  ///< bytes
   Totals totals_;
   double collected_seconds_ = 0;  ///< since the last collection
   std::uint64_t seq_ = 0;

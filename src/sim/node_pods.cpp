@@ -46,6 +46,7 @@ NodeModel::NodeModel(const Scenario& scenario, CgroupTree& tree)
   node->cpu_capacity = MilliCpu{scenario.node.cpus * 1000ll};
   node->memory_capacity = scenario.node.memory;
   node_ = std::move(node);
+  swap_free_ = static_cast<double>(scenario.node.swap.v);
   auto storage = std::make_shared<StorageTable>();
   for (const auto& disk : scenario.disks) {
     tree_.add_disk(disk.number);
@@ -109,6 +110,7 @@ void NodeModel::add_pod(std::size_t group, int number) {
 void NodeModel::remove_pod(std::size_t index) {
   const auto at = pods_.begin() + static_cast<std::ptrdiff_t>(index);
   tree_.remove(at->pod->cgroup);
+  swap_free_ += at->swapped;
   usage_.erase(at->pod->uid);
   pods_.erase(at);
   changed_ = true;

@@ -25,6 +25,7 @@ struct NodeSpec {
   CgroupVersion cgroup = CgroupVersion::kV2;
   double system_cpu = 0;  ///< cores of everything outside kubepods
   Bytes system_memory{0};
+  Bytes swap{0};  ///< where memory.high and memory.reclaim put what they take
   /// cpu.shares of the BE root before koordlet (kubelet writes 2); on v2 as the weight they become.
   std::int64_t be_root_shares = 2;
 };

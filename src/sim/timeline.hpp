@@ -59,6 +59,8 @@ struct Timeline {
   std::vector<Evicted> evictions;
   std::uint64_t writes = 0, refused_writes = 0;
   std::vector<std::string> refusals;  ///< the first ten
+  std::uint64_t reclaims = 0;         ///< memory.reclaim asked for
+  Bytes reclaimed;                    ///< what that put into swap
 };
 
 /// Steps in which BE uses a disk, some of them with limits that hold it back.

@@ -338,7 +338,7 @@ spec.resourceQOSStrategy.beClass.blkioQOS = { enable = 1 }
 TEST_SUITE("simulate/scenarios") {
   TEST_CASE("every scenario runs, and holds what it expects") {
     const auto files = scenario_files();
-    CHECK(files.size() >= 8);
+    CHECK(files.size() >= 9);
     for (const auto& file : files) {
       CAPTURE(file);
       const auto out = run({"simulate", file});

@@ -112,6 +112,34 @@ TEST_SUITE("sim/node_model") {
     node.collect_pods(kThen);
     CHECK(*node.pods().at("web-00000").memory == Bytes{220});
   }
+  TEST_CASE("memory.high and memory.reclaim of the BE root move memory to swap until it is full") {
+    auto s = ten_cores();
+    s.node.swap = Bytes{10'000};
+    s.node.memory = Bytes{1 << 20};
+    s.groups[0].memory.start = Bytes{1000};
+    s.groups[1].memory.start = Bytes{5000};
+    CgroupTree tree{CgroupVersion::kV2, 10};
+    NodeModel node{s, tree};
+    CHECK(node.be_root()->memory == Bytes{20'000});
+    CHECK(node.reclaim(Bytes{2000}) == Bytes{2000});
+    CHECK(node.be_root()->memory == Bytes{18'000});
+    REQUIRE(
+        tree.write({node.be_root()->path, CgroupFile::kMemoryHigh}, MemoryBound{Bytes{16'384}}));
+    CHECK(node.step(0s, 1s).memory == Bytes{18'384});
+    CHECK(node.reclaim(Bytes{10'000}) == Bytes{6384});  // 10000 - 2000 - 1616
+    CHECK(node.reclaim(Bytes{1}) == Bytes{});
+    REQUIRE(node.evict("batch-00000", 0s));
+    node.step(s.evict_grace, 1s);
+    CHECK(node.reclaim(Bytes{1 << 20}) == Bytes{2500});  // a quarter of the swap was its
+  }
+  TEST_CASE("without swap nothing of a pod's memory can be reclaimed") {
+    auto s = ten_cores();
+    s.groups[1].memory.start = Bytes{1000};
+    CgroupTree tree{CgroupVersion::kV2, 10};
+    NodeModel node{s, tree};
+    CHECK(node.reclaim(Bytes{500}) == Bytes{});
+    CHECK(node.be_root()->memory == Bytes{4000});
+  }
   TEST_CASE("events: a group grows and shrinks, its pods' names are never used twice") {
     const auto s = ten_cores();
     CgroupTree tree{CgroupVersion::kV2, 10};
