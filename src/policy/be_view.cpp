@@ -52,6 +52,17 @@ std::optional<NonBeUse> non_be_use(const NodeSignals& signals, MilliCpu reserved
   return out;
 }
 
+bool is_be_stranger(const Pod& pod, const std::vector<std::string>& hands_off_namespaces) {
+  const bool other = pod.qos != QosClass::kNone && pod.qos != QosClass::kBe;
+  return other || hands_off(pod, hands_off_namespaces);
+}
+
+std::optional<MilliCpu> capped_request(const Pod& pod, int default_request_milli) {
+  auto request = be_cpu_request(pod);
+  if (!request && default_request_milli > 0) request = MilliCpu{default_request_milli};
+  return request;
+}
+
 BePods be_pods(const Snapshot& snap,
                int default_request_milli,
                const std::vector<std::string>& hands_off_namespaces) {
@@ -61,14 +72,11 @@ BePods be_pods(const Snapshot& snap,
     if (!is_active(*pod) || !is_best_effort(*pod) || pod->cgroup.is_root()) continue;
     const bool below_root = snap.be_root ? snap.be_root->path.is_ancestor_of(pod->cgroup)
                                          : pod->kube_qos == KubeQos::kBestEffort;
-    const bool other = pod->qos != QosClass::kNone && pod->qos != QosClass::kBe;
-    if (other || hands_off(*pod, hands_off_namespaces)) {
+    if (is_be_stranger(*pod, hands_off_namespaces)) {
       out.stranger_below_root |= below_root;
       continue;
     }
-    auto request = be_cpu_request(*pod);
-    if (!request && default_request_milli > 0) request = MilliCpu{default_request_milli};
-    if (request) {
+    if (const auto request = capped_request(*pod, default_request_milli)) {
       out.capped.push_back({pod.get(), *request, below_root});
     } else {
       out.uncapped.push_back(pod.get());

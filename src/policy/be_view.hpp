@@ -50,6 +50,12 @@ struct NonBeUse {
 /// own counter, so a BE pod without a sample of its own is never booked as system use.
 std::optional<NonBeUse> non_be_use(const NodeSignals& signals, MilliCpu reserved);
 
+/// True: hands of the CPU rules are kept off a best-effort pod, because its label says that it is
+/// not BE, or by its annotation (policy/hands_off.hpp).
+bool is_be_stranger(const Pod& pod, const std::vector<std::string>& hands_off_namespaces);
+/// CPU request that a BE pod's cap goes by: its own, else `default_request_milli`; nullopt: none.
+std::optional<MilliCpu> capped_request(const Pod& pod, int default_request_milli);
+
 /// The active pods by the way their CPU is bounded. Pointers live as long as the snapshot's state.
 struct BePods {
   struct Capped {

@@ -122,17 +122,15 @@ void write_container(Writer& out,
                      const std::optional<Bytes>& allocatable,
                      int permille) {
   const MemoryAsk ask = memory_ask(c, e.pod->qos == QosClass::kBe);
-  const auto wanted = memory_protection(ask.request, e.rule);
-  out.protection(*c.cgroup, bounded(wanted, permille), share_text(e.rule, ask.request, permille));
-  const auto high =
-      memory_high(ask, allocatable, e.rule.throttling_percent, wanted.min.value_or(Bytes{}));
-  if (high) {
+  const auto values = container_memory(ask, e.rule, allocatable, permille);
+  out.protection(*c.cgroup, values.protection, share_text(e.rule, ask.request, permille));
+  if (values.high) {
     const auto bound = ask.limit     ? fmt::format("limit {}", ask.limit->v)
                        : allocatable ? fmt::format("allocatable {}", allocatable->v)
                                      : std::string{"no limit"};
     out.bytes(*c.cgroup,
               CgroupFile::kMemoryHigh,
-              *high,
+              *values.high,
               Role::kCap,
               fmt::format("throttled from {} % between request {} and {}",
                           *e.rule.throttling_percent,
@@ -174,13 +172,6 @@ void write_groups(Writer& out, const Groups& groups, const MemoryQosConfig& conf
     const MemoryClass& of_class = be ? config.be : config.ls;
     if (of_class.enable) out.priority(path, of_class.values, be ? "class BE" : "class LS");
   }
-}
-
-/// What every min has to shrink to, so that all together stay within the bound.
-int bound_permille(Bytes wanted, Bytes total, int percent) {
-  const Wide bound = Wide{total.v} * percent / 100;
-  if (Wide{wanted.v} <= bound) return 1000;
-  return static_cast<int>(bound * 1000 / wanted.v);
 }
 
 void note_available(MemoryQos::Summary& sum,

@@ -154,6 +154,23 @@ std::optional<MemoryBound> memory_high(const MemoryAsk& ask,
   return MemoryBound{high};
 }
 
+int bound_permille(Bytes wanted, Bytes total, int percent) {
+  const Wide bound = Wide{total.v} * percent / 100;
+  if (Wide{wanted.v} <= bound) return 1000;
+  return static_cast<int>(bound * 1000 / wanted.v);
+}
+
+ContainerMemory container_memory(const MemoryAsk& ask,
+                                 const MemoryQosStrategy& rule,
+                                 const std::optional<Bytes>& allocatable,
+                                 int min_permille) {
+  const auto wanted = memory_protection(ask.request, rule);
+  ContainerMemory out;
+  out.protection = bounded(wanted, min_permille);
+  out.high = memory_high(ask, allocatable, rule.throttling_percent, wanted.min.value_or(Bytes{}));
+  return out;
+}
+
 PageCacheLimit page_cache_limit(const MemoryQosStrategy& rule, const std::optional<Bytes>& limit) {
   PageCacheLimit out;
   if (rule.page_cache_limit_size) {

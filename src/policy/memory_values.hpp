@@ -42,6 +42,21 @@ std::optional<MemoryBound> memory_high(const MemoryAsk& ask,
                                        const std::optional<int>& percent,
                                        Bytes min);
 
+/// Permille of its wanted memory.min that everybody gets, so that all together stay within
+/// `percent` of `total`.
+int bound_permille(Bytes wanted, Bytes total, int percent);
+
+/// What the files of one container hold. nullopt: not touched.
+struct ContainerMemory {
+  MemoryProtection protection;
+  std::optional<MemoryBound> high;
+  friend bool operator==(const ContainerMemory&, const ContainerMemory&) = default;
+};
+ContainerMemory container_memory(const MemoryAsk& ask,
+                                 const MemoryQosStrategy& rule,
+                                 const std::optional<Bytes>& allocatable,
+                                 int min_permille);
+
 /// Page-cache limit of vendor kernels. nullopt: not to be touched.
 struct PageCacheLimit {
   std::optional<bool> enable;

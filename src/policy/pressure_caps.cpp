@@ -36,11 +36,6 @@ int ceiling_of(const Pressure::State& st, const PressureConfig& cfg) {
                                    : cfg.factor_none_permille;
 }
 
-std::int64_t pod_quota_us(MilliCpu request, int factor_permille, const PressureConfig& cfg) {
-  const Wide quota = Wide{request.v} * factor_permille / 10;
-  return static_cast<std::int64_t>(std::clamp<Wide>(quota, cfg.min_quota_us, kMaxQuotaUs));
-}
-
 std::string root_reason(const Pressure::State& st, const PressureConfig& cfg) {
   const std::string text = fmt::format("BE without a request shares {}m", st.root_cap.v);
   // Adopted, and not computed anew since.
@@ -63,6 +58,11 @@ Proposal cap(const CgroupPath& path, std::int64_t quota_us, std::string reason) 
 }
 
 }  // namespace
+
+std::int64_t pod_quota_us(MilliCpu request, int factor_permille, const PressureConfig& cfg) {
+  const Wide quota = Wide{request.v} * factor_permille / 10;
+  return static_cast<std::int64_t>(std::clamp<Wide>(quota, cfg.min_quota_us, kMaxQuotaUs));
+}
 
 void update_root_cap(Pressure::State& state,
                      const Snapshot& snap,

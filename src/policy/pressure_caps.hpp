@@ -18,6 +18,9 @@ void update_root_cap(Pressure::State& state,
                      MilliCpu capacity,
                      bool is_new);
 
+/// Quota that a BE pod with this request gets at `factor_permille`.
+std::int64_t pod_quota_us(MilliCpu request, int factor_permille, const PressureConfig& config);
+
 /// Follows from the state alone, so a held state keeps its caps and a new pod gets its own at once.
 std::vector<Proposal> pressure_caps(const Pressure::State& state,
                                     const Snapshot& snap,

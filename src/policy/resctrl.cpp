@@ -160,6 +160,15 @@ Decision<Resctrl::State> Resctrl::decide(const Snapshot& snap,
   return out;
 }
 
+std::string resctrl_group(const Pod& pod, const ResctrlConfig& config) {
+  const char* name = group_of(qos_with_default(pod));
+  if (name == nullptr || pod.annotations.contains(kOwnGroup)) return {};
+  for (const auto& c : classes(config)) {
+    if (c.config->enable && std::string_view{c.group} == name) return name;
+  }
+  return {};
+}
+
 ResctrlWish resctrl_wish(const NodeState& state,
                          const ResctrlConfig& config,
                          const std::vector<std::string>& hands_off_namespaces) {
@@ -169,10 +178,8 @@ ResctrlWish resctrl_wish(const NodeState& state,
   }
   if (out.groups.empty()) return out;
   for (const auto& pod : state.pods) {
-    if (!is_active(*pod) || pod->annotations.contains(kOwnGroup)) continue;
-    if (hands_off(*pod, hands_off_namespaces)) continue;
-    const char* name = group_of(qos_with_default(*pod));
-    const auto group = name != nullptr ? out.groups.find(name) : out.groups.end();
+    if (!is_active(*pod) || hands_off(*pod, hands_off_namespaces)) continue;
+    const auto group = out.groups.find(resctrl_group(*pod, config));
     if (group != out.groups.end() && !pod->cgroup.is_root()) group->second.push_back(pod->cgroup);
   }
   for (auto& [name, paths] : out.groups) std::sort(paths.begin(), paths.end());

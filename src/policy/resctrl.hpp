@@ -32,6 +32,9 @@ std::optional<std::uint64_t> way_mask(std::uint64_t cbm, int min_bits, int start
 /// machine counts MB/s, of which nobody knows how many there are.
 std::optional<std::int64_t> bandwidth(const ResctrlState& state, int percent);
 
+/// Control group of a pod's class; "" when it has none, or the pod names a group of its own.
+std::string resctrl_group(const Pod& pod, const ResctrlConfig& config);
+
 /// Control groups that there should be, and the cgroups of the pods whose tasks belong into each.
 /// Containers, and the pod's own directory for what lives in none of them. Pure.
 struct ResctrlWish {

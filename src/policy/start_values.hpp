@@ -70,6 +70,7 @@ struct CpuPools {
   bool be_manager = false;     ///< BE pods follow their NUMA allocation too
   CpuSet system;               ///< for pods of label SYSTEM; empty: none
   KubeletCpuPolicy kubelet{};  ///< static: kubelet owns what is not ours
+  friend bool operator==(const CpuPools&, const CpuPools&) = default;
 };
 /// What the scheduler allocated to a pod (annotation scheduling.koordinator.sh/resource-status).
 struct CpuAllocation {
