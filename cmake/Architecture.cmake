@@ -19,8 +19,9 @@ set(KOORDLET_LIBRARIES
   "flight_recorder|src/modules/flight_recorder|base model kernel reactor net store policy"
   "node_reporter|src/modules/node_reporter|base model kernel reactor net store k8s policy"
   "evictor|src/modules/evictor|base model kernel reactor net store k8s policy"
+  "runtime_hooks|src/modules/runtime_hooks|base model kernel reactor net store k8s runtime policy"
   "status_api|src/modules/status_api|base model kernel reactor net store policy"
-  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager flight_recorder node_reporter evictor status_api"
+  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager flight_recorder node_reporter evictor runtime_hooks status_api"
 )
 
 # External libraries each floor may use.
@@ -31,6 +32,7 @@ set(KOORDLET_EXTERNAL_net koordlet_beast koordlet_ssl koordlet_proto nghttp2::ng
 set(KOORDLET_EXTERNAL_store lmdb::lmdb)
 set(KOORDLET_EXTERNAL_runtime systemd::systemd koordlet_beast koordlet_proto Boost::json)
 set(KOORDLET_EXTERNAL_metric_advisor Boost::json)
+set(KOORDLET_EXTERNAL_runtime_hooks Boost::json)
 set(KOORDLET_EXTERNAL_k8s Boost::json yaml-cpp)
 set(KOORDLET_EXTERNAL_status_api Boost::json prometheus-cpp::core)
 set(KOORDLET_EXTERNAL_app Boost::json Boost::program_options tomlplusplus::tomlplusplus)

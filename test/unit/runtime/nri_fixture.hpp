@@ -12,7 +12,7 @@
 #include "support/fake_nri_runtime.hpp"
 #include "support/fake_tree.hpp"
 #include "unit/net/client_fixture.hpp"
-#include "wire.hpp"
+#include "unit/runtime/wire.hpp"
 
 namespace koordlet::test {
 
