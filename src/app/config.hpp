@@ -18,6 +18,8 @@
 #include "modules/status_api/status_api.hpp"
 #include "modules/status_api/status_view.hpp"
 #include "policy/config.hpp"
+#include "policy/hook_values.hpp"
+#include "runtime/nri_connection.hpp"
 #include "store/lmdb_env.hpp"
 
 namespace koordlet::app {
@@ -63,6 +65,13 @@ struct Config {
     MetricCache::Config metrics;  ///< its folder follows from `folder`: metric_cache_config()
   };
 
+  /// Values of containers as they start.
+  struct Hooks {
+    bool nri = true;
+    runtime::NriOptions connection;
+    policy::HookSwitches switches;
+  };
+
   kernel::HostRoots host;
   States states;
   Api api;
@@ -75,6 +84,7 @@ struct Config {
   bool unit_properties = true;    ///< systemd is told what the files of its units hold
   std::string run_root = "/run";  ///< the host's: where systemd's sockets are
   Store store;
+  Hooks hooks;
   FlightRecorder::Config recorder;  ///< its folder follows from store.folder: recorder_config()
   StatusApi::Config status;
   log::Options log;

@@ -53,6 +53,16 @@ std::vector<ConfigFault> cross_check(const Config& config) {
     refuse("qos.fast_poll",
            fmt::format("at most qos.interval ({})", shown(config, "qos.interval")));
   }
+  const auto refuse_hooks = [&](const char* key, runtime::NriOptions options) {
+    if (runtime::check(options).has_error()) refuse(key, find_setting(key)->about);
+  };
+  runtime::NriOptions name, index, socket;
+  name.name = config.hooks.connection.name;
+  index.index = config.hooks.connection.index;
+  socket.socket = config.hooks.connection.socket;
+  refuse_hooks("hooks.name", name);
+  refuse_hooks("hooks.index", index);
+  refuse_hooks("hooks.socket", socket);
   if (config.executor.retry_max < config.executor.retry_first) {
     refuse(
         "executor.retry_max",

@@ -26,6 +26,7 @@ void add_levers(std::vector<Setting>& out);  ///< [qos.resctrl] [qos.blkio] [qos
 void add_idle_buffer(std::vector<Setting>& out);  ///< [qos.idle_buffer]
 void add_burst(std::vector<Setting>& out);        ///< [qos.burst]
 void add_memory(std::vector<Setting>& out);       ///< [qos.memory_qos] [qos.memory_soften]
+void add_hooks(std::vector<Setting>& out);        ///< [hooks]
 void add_recorder(std::vector<Setting>& out);     ///< [recorder]
 
 }  // namespace koordlet::app

@@ -11,6 +11,8 @@
 #include "app/doctor.hpp"
 #include "base/log.hpp"
 #include "kernel/probe.hpp"
+#include "modules/runtime_hooks/runtime_hooks.hpp"
+#include "runtime/nri_connection.hpp"
 #include "runtime/systemd_bus.hpp"
 #include "runtime/unit_sync.hpp"
 
@@ -122,6 +124,7 @@ Result<void> Daemon::open() {
   open_units();
   open_levers();
   open_recorder();
+  if (const auto hooks = open_hooks(); !hooks) return hooks.error();
   api_ = std::make_unique<StatusApi>(
       io_.get_executor(),
       config_.status,

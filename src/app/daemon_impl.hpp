@@ -33,6 +33,7 @@
 #include "modules/status_api/status_api.hpp"
 #include "policy/cap_check.hpp"
 #include "policy/cap_effect.hpp"
+#include "policy/start_values.hpp"
 #include "reactor/signals.hpp"
 #include "reactor/task_group.hpp"
 #include "reactor/timer_fd.hpp"
@@ -41,7 +42,11 @@
 #include "store/journal.hpp"
 #include "store/lmdb_env.hpp"
 
+namespace koordlet {
+class RuntimeHooks;
+}
 namespace koordlet::runtime {
+class NriConnection;
 class SystemdBus;
 class UnitSync;
 }  // namespace koordlet::runtime
@@ -146,6 +151,13 @@ class Daemon {
   void note_starvation();
   void add_caps(StatusView& v) const;
 
+  // daemon_hooks.cpp: what the runtime is answered
+  Result<void> open_hooks();
+  void push_hooks(const Snapshot& snapshot);
+  std::optional<policy::CpuPools> hook_pools(const Snapshot& snapshot);
+  void log_hooks();
+  void add_hooks(StatusView& v) const;
+
   // daemon_recorder.cpp: what the flight recorder is told
   void open_recorder();
   void record_before_step();
@@ -200,10 +212,17 @@ class Daemon {
   std::unique_ptr<MetricAdvisor> advisor_;
   std::unique_ptr<InterferenceWatch> interference_;
   std::unique_ptr<QosManager> qos_;
-  std::unique_ptr<runtime::SystemdBus> systemd_;           ///< nullptr: files only
-  std::unique_ptr<runtime::UnitSync> units_;               ///< uses systemd_
-  std::unique_ptr<ResourceExecutor> executor_;             ///< tells units_
-  std::unique_ptr<MemoryReclaimer> reclaimer_;             ///< on reclaim_
+  std::unique_ptr<runtime::SystemdBus> systemd_;  ///< nullptr: files only
+  std::unique_ptr<runtime::UnitSync> units_;      ///< uses systemd_
+  std::unique_ptr<ResourceExecutor> executor_;    ///< tells units_
+  std::unique_ptr<MemoryReclaimer> reclaimer_;    ///< on reclaim_
+  std::unique_ptr<RuntimeHooks> hooks_;           ///< nullptr: switched off
+  std::unique_ptr<runtime::NriConnection> nri_;   ///< tells hooks_
+  bool hooks_spawned_ = false;
+  std::string hooks_logged_;
+  std::optional<policy::CpuPools> hook_pools_;
+  std::optional<MonoTime> hook_pools_at_;
+  std::uint64_t hook_pools_version_ = 0;                   ///< of the state that they follow from
   std::unique_ptr<FlightRecorder> recorder_;               ///< nullptr: switched off
   std::optional<store::TickFrame::Evict> recorded_evict_;  ///< of this tick
   std::unique_ptr<StatusApi> api_;

@@ -290,6 +290,7 @@ StatusView Daemon::view() const {
   add_interference(v);
   add_figures(v);
   add_recorder(v);
+  add_hooks(v);
   v.be_root = be_root_;
   v.topology = topology_;
   v.hardware = &hardware_;

@@ -123,6 +123,7 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
     run_reclaim();
     watch_caps(*seen);
   }
+  push_hooks(*seen);
   record_tick(std::move(*seen));
   qos_->note_duration(stages_["decide"]);
   log_level();

@@ -207,6 +207,20 @@ Check check_runtime(std::string name, const std::string& key, const std::string&
                         key));
 }
 
+/// Without it containers start as the kubelet made them, and the ticks put files right afterwards.
+Check check_nri(const Config& config) {
+  const std::string name = "runtime (NRI)";
+  if (!config.hooks.nri) return not_applicable(name, "hooks.nri is false: it is not used");
+  const auto& socket = config.hooks.connection.socket;
+  const auto answer = probe_socket(socket);
+  if (answer) return yes(name, socket);
+  return no(name,
+            answer.error().context,
+            "enable NRI in the runtime (containerd 1.7: [plugins.\"io.containerd.nri.v1.nri\"] "
+            "disable = false) and mount its socket, or set hooks.socket; containers start without "
+            "koordlet's values meanwhile");
+}
+
 }  // namespace
 
 void check_signals(const Config& config, std::vector<Check>& out) {
@@ -224,6 +238,7 @@ void check_signals(const Config& config, std::vector<Check>& out) {
   out.push_back(check_resctrl(roots));
   if (version) out.push_back(check_cold_memory(roots, *version));
   out.push_back(check_runtime("runtime (CRI)", "collect.cri_socket", config.collect.cri_socket));
+  out.push_back(check_nri(config));
   out.push_back(
       check_runtime("runtime (Docker)", "collect.docker_socket", config.collect.docker_socket));
 }

@@ -186,6 +186,23 @@ void add_recorder(const json::value& s, Lines& out) {
                       fault));
 }
 
+void add_hooks(const json::value& s, Lines& out) {
+  const auto* hooks = json_at(s, "hooks");
+  if (hooks == nullptr || !hooks->is_object()) return out.add("hooks", "off");
+  const auto why = json_text(*hooks, "why", "");
+  const auto failure = json_text(*hooks, "last_failure", "");
+  out.add("hooks",
+          fmt::format("NRI {}{}{}: {} containers given values, {} repaired, {} failures{}{}",
+                      json_text(*hooks, "state"),
+                      why.empty() ? "" : ", ",
+                      why,
+                      count(*hooks, "created"),
+                      count(*hooks, "repaired"),
+                      count(*hooks, "failures"),
+                      failure.empty() ? "" : "; last: ",
+                      failure));
+}
+
 TextTable input_table(const json::value& s) {
   TextTable table({{"input"}, {"age", TextTable::Align::kRight}, {"stale"}});
   for (const auto& i : json_array(s, "inputs")) {
@@ -237,6 +254,7 @@ std::string render_status(const json::value& s) {
   add_counts(s, out);
   add_history(s, out);
   add_recorder(s, out);
+  add_hooks(s, out);
   out.table("eviction", eviction_table(s));
   out.table("inputs", input_table(s));
   out.table("sources", source_table(s));

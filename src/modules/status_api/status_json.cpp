@@ -7,6 +7,7 @@
 #include "modules/status_api/caps_json.hpp"
 #include "modules/status_api/control_json.hpp"
 #include "modules/status_api/eviction_json.hpp"
+#include "modules/status_api/hooks_json.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/level_text.hpp"
 #include "modules/status_api/use_split.hpp"
@@ -204,6 +205,7 @@ net::HttpResponse status(const StatusView& view) {
   body["helpers"] = helpers(view);
   body["history"] = history(view);
   body["recorder"] = recorder_summary(view);
+  body["hooks"] = hooks_summary(view);
   body["loop"] = {{"late_us", micros(view.loop_late)},
                   {"late_max_us", micros(view.loop_late_max)},
                   {"missed_ticks", view.missed_ticks}};

@@ -229,6 +229,24 @@ struct StatusView {
     std::chrono::milliseconds lag{0};
     std::string fault;  ///< why nothing is written; "" it is
   };
+  /// Values that containers start with, given to the runtime over NRI.
+  struct Hooks {
+    struct Hook {
+      std::string name;
+      bool on = false;
+      std::uint64_t calls = 0, changed = 0, failed = 0;
+      std::chrono::microseconds longest{0};
+      std::string last_failure;
+    };
+    std::string state;  ///< "connecting", "registered", "ready"
+    std::string why;    ///< not ready: the last reason
+    std::string socket, runtime, runtime_version, last_failure;
+    std::uint64_t connections = 0, events = 0, failures = 0, late = 0, created = 0, updated = 0,
+                  unknown_pods = 0, hands_off = 0, repaired = 0, followed = 0, capped_starts = 0;
+    std::size_t containers = 0;
+    std::chrono::microseconds longest_answer{0};
+    std::vector<Hook> hooks;
+  };
   struct CpuLimit {
     CpuMax value;
     std::string file;  ///< absolute
@@ -261,6 +279,7 @@ struct StatusView {
   Executor executor;
   Units units;
   std::vector<Helper> helpers;
+  std::optional<Hooks> hooks;        ///< nullopt: switched off
   std::optional<Recorder> recorder;  ///< nullopt: switched off
   std::optional<History> history;    ///< nullopt: the store is not open
   std::vector<Source> sources;

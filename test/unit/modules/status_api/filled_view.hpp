@@ -75,6 +75,8 @@ struct Filled {
     view.stages = {{"qos", std::chrono::microseconds{20}}};
     view.helpers = {{"storage", 2, milliseconds{250}}};
     view.history = StatusView::History{};
+    view.hooks = StatusView::Hooks{};
+    view.hooks->hooks = {{"cpuset", true, 3, 2, 1, std::chrono::microseconds{40}, "a: b"}};
     view.recorder = StatusView::Recorder{};
     view.recorder->folder = "/var/lib/koordlet/recorder";
     view.recorder->oldest = view.recorder->newest = view.wall;
