@@ -43,7 +43,7 @@ struct VerbRow {
   std::string_view about;
 };
 
-constexpr std::array<VerbRow, 12> kVerbs{{
+constexpr std::array<VerbRow, 13> kVerbs{{
     {"run", Verb::kRun, 0, 0, "", false, true, true, "run the daemon (the default)"},
     {"check-config",
      Verb::kCheckConfig,
@@ -110,6 +110,15 @@ constexpr std::array<VerbRow, 12> kVerbs{{
      false,
      false,
      "run the rules over a modelled node, or again over a recording"},
+    {"cri-proxy",
+     Verb::kCriProxy,
+     0,
+     0,
+     "",
+     false,
+     false,
+     false,
+     "stand between kubelet and the container runtime"},
     {"version", Verb::kVersion, 0, 0, "", false, false, false, "print the version"},
     {"help", Verb::kHelp, 0, 1, "", false, false, false, "print this text"},
 }};
@@ -130,7 +139,8 @@ po::options_description all_options() {
   add("socket", po::value<std::string>());
   add("set", po::value<std::vector<std::string>>());
   for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
-  for (const char* name : {"plot", "from", "since"}) add(name, po::value<std::string>());
+  for (const char* name : {"plot", "from", "since", "listen", "runtime", "grace"})
+    add(name, po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());
   for (const auto& o : query_flags()) {
@@ -255,6 +265,25 @@ Result<void> take_simulation(const po::variables_map& options,
   return {};
 }
 
+Result<void> take_proxy(const po::variables_map& options, const VerbRow& row, CommandLine& out) {
+  std::string grace;
+  const std::pair<const char*, std::string*> all[] = {
+      {"listen", &out.proxy.listen}, {"runtime", &out.proxy.runtime}, {"grace", &grace}};
+  for (const auto& [name, text] : all) {
+    if (!options.contains(name)) continue;
+    if (row.verb != Verb::kCriProxy) return usage(fmt::format("{} takes no --{}", row.name, name));
+    *text = options[name].as<std::string>();
+  }
+  if (row.verb != Verb::kCriProxy) return {};
+  if (options.contains("grace")) {
+    const auto ms = koordlet::parse_span_ms(grace);
+    if (!ms) return usage(fmt::format("--grace: {}: expected a time like 5s", printable(grace)));
+    out.proxy.grace = std::chrono::milliseconds{*ms};
+  }
+  if (const auto ok = check(out.proxy); !ok) return usage(ok.error().context);
+  return {};
+}
+
 Result<void> take_arguments(std::vector<std::string> words, const VerbRow& row, CommandLine& out) {
   if (words.size() < row.min_arguments) {
     return usage(fmt::format("{}: expected {}", row.name, row.arguments));
@@ -322,6 +351,8 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& args) {
   if (!overrides) return overrides.error();
   const auto simulation = take_simulation(*options, *row, out);
   if (!simulation) return simulation.error();
+  const auto proxy = take_proxy(*options, *row, out);
+  if (!proxy) return proxy.error();
   const auto replay = take_replay(*options, *row, out);
   if (!replay) return replay.error();
   if (out.dry_run && out.verb != Verb::kRestore) {
@@ -366,6 +397,10 @@ std::string help_text() {
   line("--plot FILE", "draw the run as SVG");
   line("--from FILE|FOLDER", "no scenario: what the flight recorder kept, decided again");
   line("--since DURATION", "of a recording, so much before its end");
+  out += "\noptions of cri-proxy:\n";
+  line("--listen PATH", fmt::format("socket for kubelet ({})", CriProxyOptions{}.listen));
+  line("--runtime PATH", fmt::format("the runtime's ({})", CriProxyOptions{}.runtime));
+  line("--grace DURATION", "for calls that run when it is told to end (5s)");
   out += "\noptions of query:\n";
   for (const auto& o : query_flags()) line(fmt::format("--{} {}", o.name, o.value), o.about);
   out += "\nexit code: 0 ok, 1 failed, 2 usage\n";

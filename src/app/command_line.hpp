@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/config.hpp"
+#include "app/cri_proxy_command.hpp"
 #include "app/predict_replay.hpp"
 #include "base/result.hpp"
 
@@ -20,6 +21,7 @@ enum class Verb {
   kRestore,
   kPredict,
   kSimulate,
+  kCriProxy,
   kVersion,
   kHelp
 };
@@ -53,6 +55,7 @@ struct CommandLine {
   std::string recording;      ///< simulate --from: a file or folder; empty: a scenario is run
   std::int64_t since_ms = 0;  ///< simulate --from: so much before its end; 0: all of it
   std::string plot_file;      ///< simulate: where the drawing goes; empty: none
+  CriProxyOptions proxy;      ///< cri-proxy
   bool json = false;
   bool dry_run = false;
   Overrides overrides;  ///< --set, --socket and the flags of keys, in the order of precedence

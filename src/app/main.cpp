@@ -34,5 +34,10 @@ int main(int argc, char** argv) {
   if (!command) {
     return print({kExitUsage, "", fmt::format("koordlet: {}\n", command.error().context)});
   }
+  if (command->verb == Verb::kCriProxy) {
+    const auto ran = run_cri_proxy(command->proxy);
+    return ran ? kExitOk
+               : print({kExitFailed, "", fmt::format("koordlet: {}\n", ran.error().context)});
+  }
   return command->verb == Verb::kRun ? run(*command) : print(run_command(*command));
 }
