@@ -1,0 +1,185 @@
+#include "runtime/cri_hook_messages.hpp"
+
+#include <cri.pb.h>
+#include <google/protobuf/stubs/logging.h>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/parse.hpp"
+
+namespace koordlet::runtime {
+namespace {
+
+using std::chrono::microseconds;
+constexpr std::size_t kShown = 80;
+constexpr std::int64_t kUnlimited = -1;  // as container runtimes spell it
+
+template <class Message>
+Result<Message> parsed(std::string_view bytes, const char* name) {
+  // Bytes that are no UTF-8 are the caller's fault to name, not protobuf's to print.
+  google::protobuf::SetLogHandler(nullptr);
+  Message out;
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+      !out.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return Error{Errc::kParse, std::string{"expected a message "} + name};
+  return out;
+}
+
+/// 0 is how the CRI says nothing.
+template <class Unit>
+std::optional<Limit<Unit>> limit_of(std::int64_t value) {
+  if (value == 0) return std::nullopt;
+  if (value < 0) return Limit<Unit>::unlimited();
+  return Limit<Unit>{Unit{value}};
+}
+
+Result<void> read_set(std::optional<CpuSet>& out, const std::string& text, const char* what) {
+  const auto set = CpuSet::parse(text);
+  if (!set) return wrap(fmt::format("{} '{}'", what, printable(text, kShown)), set.error());
+  if (!set->empty()) out = *set;
+  return {};
+}
+
+Result<HookResources> resources_of(const cri::LinuxContainerResources& in) {
+  HookResources out;
+  if (in.cpu_shares() > 0) out.cpu_shares = static_cast<std::uint64_t>(in.cpu_shares());
+  out.cpu_quota = limit_of<microseconds>(in.cpu_quota());
+  if (in.cpu_period() > 0) out.cpu_period = microseconds{in.cpu_period()};
+  if (const auto ok = read_set(out.cpus, in.cpuset_cpus(), "cpuset_cpus"); !ok) return ok.error();
+  if (const auto ok = read_set(out.mems, in.cpuset_mems(), "cpuset_mems"); !ok) return ok.error();
+  out.memory_limit = limit_of<Bytes>(in.memory_limit_in_bytes());
+  out.memory_swap_limit = limit_of<Bytes>(in.memory_swap_limit_in_bytes());
+  out.unified = {in.unified().begin(), in.unified().end()};
+  return out;
+}
+
+std::optional<CgroupPath> path_of(std::string_view text) {
+  if (text.starts_with('/')) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  const auto path = CgroupPath::parse(text);
+  if (!path) return std::nullopt;
+  return *path;
+}
+
+Result<HookPod> pod_of(const cri::PodSandboxConfig& in) {
+  HookPod out;
+  out.uid = in.metadata().uid();
+  out.ns = in.metadata().namespace_();
+  out.name = in.metadata().name();
+  out.labels = {in.labels().begin(), in.labels().end()};
+  out.annotations = {in.annotations().begin(), in.annotations().end()};
+  out.cgroup_parent = path_of(in.linux().cgroup_parent());
+  auto overhead = resources_of(in.linux().overhead());
+  if (!overhead) return wrap("pod overhead", overhead.error());
+  auto resources = resources_of(in.linux().resources());
+  if (!resources) return wrap("pod resources", resources.error());
+  out.overhead = std::move(*overhead);
+  out.resources = std::move(*resources);
+  return out;
+}
+
+std::int64_t bytes_of(const Limit<Bytes>& limit) {
+  return limit.bound() ? limit.bound()->v : kUnlimited;
+}
+
+/// false: there is nothing to say.
+bool fill(cri::LinuxContainerResources& out, const HookResources& in) {
+  if (in.cpu_shares) out.set_cpu_shares(static_cast<std::int64_t>(*in.cpu_shares));
+  if (in.cpu_quota)
+    out.set_cpu_quota(in.cpu_quota->bound() ? in.cpu_quota->bound()->count() : kUnlimited);
+  if (in.cpu_period) out.set_cpu_period(in.cpu_period->count());
+  if (in.cpus) out.set_cpuset_cpus(in.cpus->to_string());
+  if (in.mems) out.set_cpuset_mems(in.mems->to_string());
+  if (in.memory_limit) out.set_memory_limit_in_bytes(bytes_of(*in.memory_limit));
+  if (in.memory_swap_limit) out.set_memory_swap_limit_in_bytes(bytes_of(*in.memory_swap_limit));
+  for (const auto& [file, content] : in.unified) (*out.mutable_unified())[file] = content;
+  return out.ByteSizeLong() > 0;
+}
+
+const Error& no_resctrl() {
+  static const Error kError{Errc::kNotSupported, "rdt_class: the CRI has no such field"};
+  return kError;
+}
+
+}  // namespace
+
+Result<HookPod> parse_run_pod_sandbox(std::string_view message) {
+  const auto in = parsed<cri::RunPodSandboxRequest>(message, "RunPodSandboxRequest");
+  if (!in) return in.error();
+  auto out = pod_of(in->config());
+  if (out) out->runtime_handler = in->runtime_handler();
+  return out;
+}
+
+Result<CriCreateContainer> parse_create_container(std::string_view message) {
+  const auto in = parsed<cri::CreateContainerRequest>(message, "CreateContainerRequest");
+  if (!in) return in.error();
+  CriCreateContainer out;
+  auto pod = pod_of(in->sandbox_config());
+  if (!pod) return pod.error();
+  out.pod = std::move(*pod);
+  out.pod.id = in->pod_sandbox_id();
+  auto& container = out.container;
+  const auto& config = in->config();
+  container.pod_id = in->pod_sandbox_id();
+  container.name = config.metadata().name();
+  container.labels = {config.labels().begin(), config.labels().end()};
+  container.annotations = {config.annotations().begin(), config.annotations().end()};
+  for (const auto& env : config.envs()) container.env.push_back({env.key(), env.value()});
+  const auto& linux_resources = config.linux().resources();
+  auto resources = resources_of(linux_resources);
+  if (!resources) return wrap("container resources", resources.error());
+  container.resources = std::move(*resources);
+  if (config.linux().has_resources()) container.oom_score_adj = linux_resources.oom_score_adj();
+  return out;
+}
+
+Result<std::string> adjusted_create_container(std::string message, const HookAdjustment& answer) {
+  if (!answer.mounts.empty()) return Error{Errc::kNotSupported, "mounts: not through the CRI"};
+  if (!answer.devices.empty()) return Error{Errc::kNotSupported, "devices: not through the CRI"};
+  if (answer.resources.rdt_class) return no_resctrl();
+  cri::CreateContainerRequest piece;
+  cri::LinuxContainerResources resources;
+  bool says = fill(resources, answer.resources);
+  if (answer.oom_score_adj) {
+    resources.set_oom_score_adj(*answer.oom_score_adj);
+    says = true;
+  }
+  if (says) *piece.mutable_config()->mutable_linux()->mutable_resources() = std::move(resources);
+  for (const auto& [key, value] : answer.annotations)
+    (*piece.mutable_config()->mutable_annotations())[key] = value;
+  for (const auto& env : answer.env) {
+    auto& to = *piece.mutable_config()->add_envs();
+    to.set_key(env.name);
+    to.set_value(env.value);
+  }
+  if (!piece.AppendToString(&message)) return Error{Errc::kIo, "the answer cannot be written"};
+  return message;
+}
+
+Result<CriUpdateContainer> parse_update_container(std::string_view message) {
+  const auto in =
+      parsed<cri::UpdateContainerResourcesRequest>(message, "UpdateContainerResourcesRequest");
+  if (!in) return in.error();
+  if (in->container_id().empty()) return Error{Errc::kParse, "container_id: expected an id"};
+  CriUpdateContainer out;
+  out.container_id = in->container_id();
+  auto resources = resources_of(in->linux());
+  if (!resources) return wrap("resources", resources.error());
+  out.resources = std::move(*resources);
+  // An update that leaves it alone says 0, too.
+  if (in->linux().oom_score_adj() != 0) out.oom_score_adj = in->linux().oom_score_adj();
+  return out;
+}
+
+Result<std::string> adjusted_update_container(std::string message, const HookResources& answer) {
+  if (answer.rdt_class) return no_resctrl();
+  cri::UpdateContainerResourcesRequest piece;
+  cri::LinuxContainerResources resources;
+  if (fill(resources, answer)) *piece.mutable_linux() = std::move(resources);
+  if (!piece.AppendToString(&message)) return Error{Errc::kIo, "the answer cannot be written"};
+  return message;
+}
+
+}  // namespace koordlet::runtime
