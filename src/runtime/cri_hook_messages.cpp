@@ -182,4 +182,11 @@ Result<std::string> adjusted_update_container(std::string message, const HookRes
   return message;
 }
 
+Result<std::string> parse_id(std::string_view message) {
+  const auto in = parsed<cri::IdMessage>(message, "with an id");
+  if (!in) return in.error();
+  if (in->id().empty()) return Error{Errc::kParse, "expected an id"};
+  return in->id();
+}
+
 }  // namespace koordlet::runtime

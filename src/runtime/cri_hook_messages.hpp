@@ -37,4 +37,7 @@ Result<CriUpdateContainer> parse_update_container(std::string_view message);
 /// kNotSupported: a resctrl group.
 Result<std::string> adjusted_update_container(std::string message, const HookResources& answer);
 
+/// Field 1 of requests and answers that name one pod or container. kParse: none.
+Result<std::string> parse_id(std::string_view message);
+
 }  // namespace koordlet::runtime
