@@ -113,7 +113,8 @@ HookAdjustment cpu_idle(const HookSubject& s, const HookWorld& world) {
   const bool wanted = !world.config.off && cfg.enable && cfg.be_idle && is_best_effort(s.pod) &&
                       s.pod.kube_qos == KubeQos::kBestEffort &&
                       world.cgroup_version == CgroupVersion::kV2;
-  if (wanted) out.resources.unified[std::string{to_string(CgroupFile::kCpuIdle)}] = "1";
+  if (wanted)
+    out.resources.unified[std::string{to_string(CgroupFile::kCpuIdle)}] = std::string{"1"};
   return out;
 }
 
