@@ -15,7 +15,7 @@ namespace {
 using std::chrono::seconds;
 using Hold = EvictionLedger::Hold;
 
-/// How long after a victim has left a sample still tells what that brought.
+/// How long after a victim has left its memory may take to show in the node's use.
 constexpr seconds kEffect{10};
 /// Longer than any cool-down may be.
 constexpr seconds kForgetLast{3600};
@@ -175,7 +175,11 @@ bool note_pods(EvictionLedger& ledger,
     const bool stuck = !gone && now - victim.accepted >= grace;
     if (gone) {
       if (victim.resource == EvictResource::kMemoryUsed) {
-        ledger.left.push_back({victim.owner, victim.node_used, now});
+        ledger.left.push_back({uid,
+                               victim.owner,
+                               victim.node_used,
+                               Bytes{victim.frees[EvictResource::kMemoryUsed]},
+                               now});
       }
       any_left = true;
     }
@@ -197,8 +201,12 @@ bool note_pods(EvictionLedger& ledger,
 void note_sample(EvictionLedger& ledger, const NodeSignals& signals, MonoTime now) {
   if (!signals.memory_used) return;
   std::erase_if(ledger.left, [&](const EvictionLedger::Left& left) {
-    if (signals.at <= left.at) return false;          // measured before it left
-    if (signals.at - left.at > kEffect) return true;  // too much else has happened since
+    if (signals.at <= left.at) return false;  // measured before it left
+    const Bytes half{left.frees.v / 2};
+    if (*signals.memory_used < left.node_used && left.node_used - *signals.memory_used >= half) {
+      return true;
+    }
+    if (signals.at - left.at < kEffect) return false;
     if (*signals.memory_used < left.node_used) return true;
     auto& hold = ledger.owners[left.owner].hold;
     Hold next = hold.value_or(Hold{});
@@ -232,6 +240,7 @@ EvictAmounts pending_release(const EvictionLedger& ledger,
     }
     sum += now;
   }
+  for (const auto& left : ledger.left) sum[EvictResource::kMemoryUsed] += left.frees.v;
   for (const auto& [uid, seen] : ledger.terminating) {
     if (snap.now - seen >= grace || ledger.victims.contains(uid)) continue;
     const Pod* pod = find_pod(*snap.state, uid);
@@ -244,6 +253,7 @@ std::string_view waits_for(const EvictionLedger& ledger, EvictResource resource)
   for (const auto& [uid, victim] : ledger.victims) {
     if (resource != EvictResource::kMemoryUsed || is_memory(victim.resource)) return uid;
   }
+  if (resource == EvictResource::kMemoryUsed && !ledger.left.empty()) return ledger.left[0].uid;
   return {};
 }
 

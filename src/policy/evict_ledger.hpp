@@ -48,10 +48,13 @@ struct EvictionLedger {
     std::optional<Hold> hold;
     friend bool operator==(const Owner&, const Owner&) = default;
   };
-  /// Gone; whether it helped shows in the next sample.
+  /// Gone from the API, chosen for memory in use. Its processes may end, and its pages come back,
+  /// seconds later (grace period 0, a forced deletion, a busy node): until the node's use shows it,
+  /// the memory still counts as on its way out.
   struct Left {
-    std::string owner;
-    Bytes node_used;
+    std::string uid, owner;
+    Bytes node_used;  ///< when it was chosen
+    Bytes frees;      ///< as expected then
     MonoTime at;
     friend bool operator==(const Left&, const Left&) = default;
   };
@@ -78,19 +81,21 @@ bool note_pods(EvictionLedger& ledger,
                const NodeState& state,
                const EvictConfig& config,
                MonoTime now);
-/// Once for each new sample. An owner whose victim left for memory while the node's use did not
-/// fall at all is passed over for a while: its memory is elsewhere, or came straight back.
+/// Once for each new sample. A victim that left for memory has helped as soon as the node's use is
+/// lower by half of what it held. An owner whose victim left 10 s ago while the use did not fall at
+/// all is passed over for a while: its memory is elsewhere, or came straight back.
 void note_sample(EvictionLedger& ledger, const NodeSignals& signals, MonoTime now);
 
-/// What is on its way out: pods that terminate and accepted victims, each within its grace.
+/// What is on its way out: pods that terminate and accepted victims, each within its grace, and
+/// memory of victims that left but does not show yet.
 EvictAmounts pending_release(const EvictionLedger& ledger,
                              const Snapshot& snap,
                              const EvictConfig& config);
 /// Why nobody may be evicted now; "" when somebody may.
 std::string node_bar(const EvictionLedger& ledger, const EvictConfig& config, MonoTime now);
-/// Uid of a victim on its way out that must have left before a rule that lacks `resource` names the
-/// next one; "" when there is none. Any one, but memory in use does not wait for victims of other
-/// rules: what they hold of it is pending anyway.
+/// Uid of a victim on its way out that must have left, and whose memory must show, before a rule
+/// that lacks `resource` names the next one; "" when there is none. Any one, but memory in use does
+/// not wait for victims of other rules: what they hold of it is pending anyway.
 std::string_view waits_for(const EvictionLedger& ledger, EvictResource resource);
 /// Since when a rule of this kind may act again; reference 3: after the start and after a victim.
 MonoTime cool_at(const EvictionLedger& ledger,

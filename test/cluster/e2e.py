@@ -234,6 +234,19 @@ def memory_pressure(k):
         kit.delete_pods("small", "hog", "steady")
 
 
+def steady_memory(k):
+    """Used and total, once it has moved by less than 30 MiB for 10 s: starting pods hold more than they keep."""
+    seen = []
+
+    def steady():
+        seen.append(k.status()["memory_bytes"])
+        last = [m["used"] for m in seen[-10:]]
+        return len(last) == 10 and max(last) - min(last) < 30 * 2**20
+
+    until(180, "the node's memory is steady", steady, 1)
+    return seen[-1]["used"], seen[-1]["total"]
+
+
 @case
 def eviction_storm(k):
     """twenty BE pods, the memory of one needed: exactly one is evicted"""
@@ -248,8 +261,7 @@ def eviction_storm(k):
             return int(kit.read(f"{kit.CGROUP}/memory/kubepods/besteffort/pod{uids[n]}/memory.usage_in_bytes")) > 690 * 2**20
 
         until(180, "all have their memory", lambda: all(filled(n) for n in names), 1)
-        until(60, "their memory is known", lambda: k.status()["memory_bytes"]["used"] > 20 * 690 * 2**20, 1)
-        used, total = (k.status()["memory_bytes"][x] for x in ("used", "total"))
+        used, total = steady_memory(k)
         # Over the threshold by 100 MiB at least; 1 % of the machine and the rest of a percent are less than one pod.
         threshold = (used - 100 * 2**20) * 100 // total
         need = used - (threshold - 1) * total // 100
