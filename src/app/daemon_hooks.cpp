@@ -33,18 +33,6 @@ std::optional<policy::CpuPools> pools_of(const CpuTopology& cpus,
   return out;
 }
 
-std::map<CgroupPath, policy::QuotaUs> caps_of(const NodeState& state, const DesiredTable& table) {
-  std::map<CgroupPath, policy::QuotaUs> out;
-  for (const auto& pod : state.pods) {
-    if (!is_best_effort(*pod) || pod->cgroup.is_root()) continue;
-    const auto at = table.find({pod->cgroup, CgroupFile::kCpuMax});
-    if (at == table.end()) continue;
-    const auto& value = std::get<CpuMax>(at->second.value);
-    if (value.quota.bound()) out.emplace(pod->cgroup, value.quota);
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<void> Daemon::open_hooks() {
@@ -85,7 +73,7 @@ void Daemon::push_hooks(const Snapshot& snapshot) {
   world.has_memory_files = snapshot.has_memory_min;
   world.memory_min_wanted = status.memory_qos.summary.min_wanted;
   if (status.pressure.decided) world.factor_permille = status.pressure.factor_permille;
-  world.caps = caps_of(*snapshot.state, qos_->desired());
+  world.desired = &qos_->desired();
   if (const auto groups = resctrl_->state()) world.resctrl_groups = groups->groups;
   const bool active = !paused_ && !stopping_ && !config_.executor.dry_run && status.ready;
   hooks_->push(snapshot.state, std::move(world), active);
@@ -162,23 +150,15 @@ void Daemon::add_hooks(StatusView& v) const {
                          c.longest,
                          c.last_failure});
   }
-  const auto gauge = [&](const std::string& name, double value, const std::string& help) {
-    v.gauges[name] = value;
-    v.help[name] = help;
-  };
-  const auto counter = [&](const std::string& name, std::uint64_t value, const std::string& help) {
-    v.counters[name] = static_cast<double>(value);
-    v.help[name] = help;
-  };
-  gauge("nri_connected",
-        nri.state == NriStatus::State::kReady ? 1 : 0,
-        "1 while the runtime asks for values of containers.");
-  gauge("nri_longest_answer_seconds",
-        std::chrono::duration<double>(s.longest_answer).count(),
-        "Longest answer to the runtime since start.");
-  counter("nri_events_total", out.events, "Requests of the runtime.");
-  counter("nri_failures_total", out.failures, "Hooks that failed.");
-  counter("nri_repaired_total", s.repaired, "Containers put right after a connection.");
+  v.gauge("nri_connected",
+          nri.state == NriStatus::State::kReady ? 1 : 0,
+          "1 while the runtime asks for values of containers.");
+  v.gauge("nri_longest_answer_seconds",
+          std::chrono::duration<double>(s.longest_answer).count(),
+          "Longest answer to the runtime since start.");
+  v.counter("nri_events_total", out.events, "Requests of the runtime.");
+  v.counter("nri_failures_total", out.failures, "Hooks that failed.");
+  v.counter("nri_repaired_total", s.repaired, "Containers put right after a connection.");
   v.hooks = std::move(out);
 }
 

@@ -52,17 +52,16 @@ void Daemon::add_recorder(StatusView& v) const {
                 s.newest,
                 s.lag,
                 s.fault};
-  v.gauges["recorder_bytes"] = static_cast<double>(s.bytes);
-  v.help["recorder_bytes"] = "Bytes of the flight recordings.";
-  v.gauges["recorder_lag_seconds"] = std::chrono::duration<double>(s.lag).count();
-  v.help["recorder_lag_seconds"] = "Age of the oldest tick that is not written yet.";
-  v.counters["recorder_ticks_total"] = static_cast<double>(s.ticks);
-  v.help["recorder_ticks_total"] = "Ticks written to the flight recording.";
-  v.counters["recorder_dropped_ticks_total"] = static_cast<double>(s.dropped);
-  v.help["recorder_dropped_ticks_total"] =
-      "Ticks that the flight recording lost to a full disk or a busy storage thread.";
-  v.counters["recorder_written_bytes_total"] = static_cast<double>(s.written_bytes);
-  v.help["recorder_written_bytes_total"] = "Bytes written to the flight recording.";
+  v.gauge("recorder_bytes", static_cast<double>(s.bytes), "Bytes of the flight recordings.");
+  v.gauge("recorder_lag_seconds",
+          std::chrono::duration<double>(s.lag).count(),
+          "Age of the oldest tick that is not written yet.");
+  v.counter("recorder_ticks_total", s.ticks, "Ticks written to the flight recording.");
+  v.counter("recorder_dropped_ticks_total",
+            s.dropped,
+            "Ticks that the flight recording lost to a full disk or a busy storage thread.");
+  v.counter(
+      "recorder_written_bytes_total", s.written_bytes, "Bytes written to the flight recording.");
 }
 
 }  // namespace koordlet::app

@@ -199,52 +199,44 @@ void Daemon::add_interference(StatusView& v) const {
 
 void Daemon::add_figures(StatusView& v) const {
   const auto cache = cache_->stats();
-  const auto gauge = [&](const std::string& name, double value, const std::string& help) {
-    v.gauges[name] = value;
-    v.help[name] = help;
-  };
-  const auto counter = [&](const std::string& name, std::uint64_t value, const std::string& help) {
-    v.counters[name] = static_cast<double>(value);
-    v.help[name] = help;
-  };
   if (const auto& free = qos_->status().memory_qos.summary.available) {
-    gauge("memory_available_bytes",
-          static_cast<double>(free->v),
-          "MemAvailable without the page cache that memory.min protects.");
+    v.gauge("memory_available_bytes",
+            static_cast<double>(free->v),
+            "MemAvailable without the page cache that memory.min protects.");
   }
-  gauge("metric_cache_used_bytes",
-        static_cast<double>(cache.used_bytes),
-        "Bytes in use in the metric store.");
-  gauge("metric_cache_map_bytes",
-        static_cast<double>(cache.map_bytes),
-        "Size bound of the metric store.");
-  gauge("metric_cache_last_commit_seconds",
-        std::chrono::duration<double>(cache.last_commit).count(),
-        "Duration of the last commit on the storage thread.");
-  gauge("cgroup_open_files",
-        static_cast<double>(advisor_->open_files() + interference_->open_files()),
-        "Control files kept open for reading.");
-  counter("metric_cache_batches_total", cache.batches, "Batches stored.");
-  counter("metric_cache_samples_total", cache.samples, "Samples stored.");
-  counter(
+  v.gauge("metric_cache_used_bytes",
+          static_cast<double>(cache.used_bytes),
+          "Bytes in use in the metric store.");
+  v.gauge("metric_cache_map_bytes",
+          static_cast<double>(cache.map_bytes),
+          "Size bound of the metric store.");
+  v.gauge("metric_cache_last_commit_seconds",
+          std::chrono::duration<double>(cache.last_commit).count(),
+          "Duration of the last commit on the storage thread.");
+  v.gauge("cgroup_open_files",
+          static_cast<double>(advisor_->open_files() + interference_->open_files()),
+          "Control files kept open for reading.");
+  v.counter("metric_cache_batches_total", cache.batches, "Batches stored.");
+  v.counter("metric_cache_samples_total", cache.samples, "Samples stored.");
+  v.counter(
       "metric_cache_dropped_batches_total", cache.dropped_batches, "Batches lost to a full queue.");
-  counter("metric_cache_dropped_rows_total",
-          cache.dropped_rows,
-          "Rows dropped from a full store, oldest first.");
-  gauge("metric_cache_longest_step_seconds",
-        std::chrono::duration<double>(cache.longest_step).count(),
-        "Longest hold of the storage thread by a step of sealing or rolling up, since start.");
-  counter("metric_cache_maintain_steps_total",
-          cache.maintain_steps,
-          "Steps of sealing, rolling up and dropping.");
-  counter("metric_cache_damaged_rows_total",
-          cache.damaged_rows,
-          "Rows and blocks of the metric store that could not be read, skipped.");
-  counter("metric_cache_refused_samples_total",
-          cache.refused_samples,
-          "Samples of series whose names are too long.");
-  counter("metric_cache_errors_total", cache.errors, "Failed store operations.");
-  counter("log_dropped_lines_total", log::dropped(), "Log lines lost to a full queue.");
+  v.counter("metric_cache_dropped_rows_total",
+            cache.dropped_rows,
+            "Rows dropped from a full store, oldest first.");
+  v.gauge("metric_cache_longest_step_seconds",
+          std::chrono::duration<double>(cache.longest_step).count(),
+          "Longest hold of the storage thread by a step of sealing or rolling up, since start.");
+  v.counter("metric_cache_maintain_steps_total",
+            cache.maintain_steps,
+            "Steps of sealing, rolling up and dropping.");
+  v.counter("metric_cache_damaged_rows_total",
+            cache.damaged_rows,
+            "Rows and blocks of the metric store that could not be read, skipped.");
+  v.counter("metric_cache_refused_samples_total",
+            cache.refused_samples,
+            "Samples of series whose names are too long.");
+  v.counter("metric_cache_errors_total", cache.errors, "Failed store operations.");
+  v.counter("log_dropped_lines_total", log::dropped(), "Log lines lost to a full queue.");
   if (const auto& t = cache.totals) {
     v.history = {t->series,
                  t->rows,
@@ -263,10 +255,10 @@ void Daemon::add_figures(StatusView& v) const {
   const auto loop = watchdog_->stats();
   v.loop_late = loop.last_late;
   v.loop_late_max = loop.max_late;
-  gauge("loop_longest_handler_seconds",
-        std::chrono::duration<double>(loop.longest_handler).count(),
-        "CPU time of the longest handler of the loop since start.");
-  counter(
+  v.gauge("loop_longest_handler_seconds",
+          std::chrono::duration<double>(loop.longest_handler).count(),
+          "CPU time of the longest handler of the loop since start.");
+  v.counter(
       "loop_stuck_total", loop.stuck, "Times the loop was silent long enough to dump its stack.");
   v.missed_ticks = missed_ticks_;
 }

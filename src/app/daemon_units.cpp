@@ -86,16 +86,13 @@ void Daemon::add_units(StatusView& v) const {
              c.gone,
              c.pending,
              c.units};
-  const auto counter = [&](const std::string& name, std::uint64_t value, const std::string& help) {
-    v.counters[name] = static_cast<double>(value);
-    v.help[name] = help;
-  };
-  counter("unit_property_sets_total", c.sets, "Calls that told systemd what a unit's files hold.");
-  counter("unit_property_failures_total", c.failures, "Such calls refused or without an answer.");
-  v.gauges["unit_property_pending"] = static_cast<double>(c.pending);
-  v.help["unit_property_pending"] = "Units that systemd has still to be told of.";
-  v.gauges["systemd_connected"] = systemd_->up() ? 1 : 0;
-  v.help["systemd_connected"] = "1 while systemd answers over D-Bus.";
+  v.counter(
+      "unit_property_sets_total", c.sets, "Calls that told systemd what a unit's files hold.");
+  v.counter("unit_property_failures_total", c.failures, "Such calls refused or without an answer.");
+  v.gauge("unit_property_pending",
+          static_cast<double>(c.pending),
+          "Units that systemd has still to be told of.");
+  v.gauge("systemd_connected", systemd_->up() ? 1 : 0, "1 while systemd answers over D-Bus.");
 }
 
 }  // namespace koordlet::app

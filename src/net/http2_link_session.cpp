@@ -6,27 +6,12 @@
 #include <fmt/format.h>
 
 #include "net/http2_link.hpp"
+#include "net/nghttp2_bytes.hpp"
 
 namespace koordlet::net {
 namespace {
 
-constexpr std::size_t kOutbox = 256 * 1024;          // bytes handed to one write
 constexpr std::int32_t kConnectionWindow = 4 << 20;  // opened as bytes come: bounds no memory
-
-std::vector<nghttp2_nv> fields_of(const Http2Headers& headers) {
-  const auto bytes = [](const std::string& s) {
-    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(s.data()));
-  };
-  std::vector<nghttp2_nv> out;
-  out.reserve(headers.size());
-  for (const auto& [name, value] : headers)
-    out.push_back({bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
-  return out;
-}
-
-std::string text(const std::uint8_t* bytes, std::size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
 
 /// 1xx: the answer is still to come.
 bool is_interim(const Http2Headers& head) {
@@ -71,7 +56,7 @@ struct Http2Link::Callbacks {
     s->header_bytes_ += name_size + value_size;
     if (s->header_bytes_ > kHttp2HeaderBytes) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     (s->has_head_ ? s->trailers_ : s->head_)
-        .emplace_back(text(name, name_size), text(value, value_size));
+        .emplace_back(view(name, name_size), view(value, value_size));
     return 0;
   }
 
@@ -107,7 +92,7 @@ struct Http2Link::Callbacks {
     nghttp2_session_consume_connection(session, size);
     const auto s = find(user, id);
     if (!s) return 0;
-    s->in_.append(reinterpret_cast<const char*>(data), size);
+    s->in_.append(view(data, size));
     self(user).note(s);
     return 0;
   }
@@ -259,17 +244,7 @@ bool Http2Link::receive(const char* data, std::size_t size) {
   return used == static_cast<ssize_t>(size);
 }
 
-bool Http2Link::fill_outbox() {
-  outbox_.clear();
-  while (outbox_.size() < kOutbox) {
-    const std::uint8_t* data = nullptr;
-    const auto n = nghttp2_session_mem_send(session_, &data);
-    if (n < 0) return false;
-    if (n == 0) break;
-    outbox_.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(n));
-  }
-  return true;
-}
+bool Http2Link::fill_outbox() { return net::fill_outbox(session_, outbox_) == 0; }
 
 bool Http2Link::is_done() const {
   return nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;

@@ -6,25 +6,14 @@
 #include <fmt/format.h>
 
 #include "net/http2_connection.hpp"
+#include "net/nghttp2_bytes.hpp"
 
 namespace koordlet::net {
 namespace {
 
-constexpr std::size_t kOutbox = 256 * 1024;  // bytes handed to one write
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
 constexpr std::int32_t kStreamWindow = 1 << 20;      // what the peer may send ahead in one answer,
 constexpr std::int32_t kConnectionWindow = 4 << 20;  // and in all of them
-
-nghttp2_nv field(const std::string& name, const std::string& value) {
-  const auto bytes = [](const std::string& s) {
-    return reinterpret_cast<std::uint8_t*>(const_cast<char*>(s.data()));
-  };
-  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
-}
-
-std::string_view view(const std::uint8_t* bytes, std::size_t size) {
-  return {reinterpret_cast<const char*>(bytes), size};
-}
 
 }  // namespace
 
@@ -175,13 +164,12 @@ Result<void> Http2Connection::make_session() {
 }
 
 Result<std::int32_t> Http2Connection::submit(const Http2Request& request, Stream& stream) {
-  const Http2Headers fixed{{":method", "POST"},
-                           {":scheme", "http"},
-                           {":authority", "localhost"},
-                           {":path", request.path}};
-  std::vector<nghttp2_nv> fields;
-  for (const auto& [name, value] : fixed) fields.push_back(field(name, value));
-  for (const auto& [name, value] : request.headers) fields.push_back(field(name, value));
+  Http2Headers head{{":method", "POST"},
+                    {":scheme", "http"},
+                    {":authority", "localhost"},
+                    {":path", request.path}};
+  head.insert(head.end(), request.headers.begin(), request.headers.end());
+  const auto fields = fields_of(head);
   nghttp2_data_provider body{};
   body.source.ptr = &stream;
   body.read_callback = &Callbacks::read_body;
@@ -215,16 +203,9 @@ Result<void> Http2Connection::receive(const char* data, std::size_t size) {
 }
 
 Result<void> Http2Connection::fill_outbox() {
-  outbox_.clear();
-  while (outbox_.size() < kOutbox) {
-    const std::uint8_t* data = nullptr;
-    const auto n = nghttp2_session_mem_send(session_, &data);
-    if (n < 0)
-      return Error{Errc::kIo, fmt::format("{}: {}", name_, nghttp2_strerror(static_cast<int>(n)))};
-    if (n == 0) break;
-    outbox_.append(view(data, static_cast<std::size_t>(n)));
-  }
-  return {};
+  const int rc = net::fill_outbox(session_, outbox_);
+  if (rc == 0) return {};
+  return Error{Errc::kIo, fmt::format("{}: {}", name_, nghttp2_strerror(rc))};
 }
 
 bool Http2Connection::is_done() const {

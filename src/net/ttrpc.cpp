@@ -1,6 +1,5 @@
 #include "net/ttrpc.hpp"
 
-#include <google/protobuf/stubs/logging.h>
 #include <ttrpc.pb.h>
 
 #include <fmt/format.h>
@@ -8,21 +7,16 @@
 #include "base/parse.hpp"
 #include "net/big_endian.hpp"
 #include "net/grpc_status.hpp"
+#include "net/protobuf.hpp"
 
 namespace koordlet::net {
 namespace {
 
 constexpr std::size_t kMostWords = 1024;  // of a status
 
-/// A body that is no UTF-8 is the peer's fault to name, not protobuf's to print.
 template <class Message>
 bool parse(Message& into, std::string_view body) {
-  static const bool quiet = [] {
-    google::protobuf::SetLogHandler(nullptr);
-    return true;
-  }();
-  return quiet && body.size() <= kTtrpcMostBody &&
-         into.ParseFromArray(body.data(), static_cast<int>(body.size()));
+  return body.size() <= kTtrpcMostBody && parse_message(into, body);
 }
 
 }  // namespace

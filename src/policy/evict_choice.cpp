@@ -149,7 +149,7 @@ std::optional<Bar> release_bar(const Evict::State& st,
                                const EvictTask& task,
                                const EvictAmounts& left,
                                const EvictAmounts& pending) {
-  if (!left.none() && waits_for(st.ledger, first_of(left)).empty()) return std::nullopt;
+  if (!left.none() && !waits_for_release(st.ledger, first_of(left))) return std::nullopt;
   return Bar{EvictPhase::kReleasing,
              fmt::format("{} of {} on the way out",
                          amounts_text(pending, task.need),

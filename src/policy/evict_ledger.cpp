@@ -175,11 +175,8 @@ bool note_pods(EvictionLedger& ledger,
     const bool stuck = !gone && now - victim.accepted >= grace;
     if (gone) {
       if (victim.resource == EvictResource::kMemoryUsed) {
-        ledger.left.push_back({uid,
-                               victim.owner,
-                               victim.node_used,
-                               Bytes{victim.frees[EvictResource::kMemoryUsed]},
-                               now});
+        ledger.left.push_back(
+            {victim.owner, victim.node_used, Bytes{victim.frees[EvictResource::kMemoryUsed]}, now});
       }
       any_left = true;
     }
@@ -249,12 +246,12 @@ EvictAmounts pending_release(const EvictionLedger& ledger,
   return sum;
 }
 
-std::string_view waits_for(const EvictionLedger& ledger, EvictResource resource) {
-  for (const auto& [uid, victim] : ledger.victims) {
-    if (resource != EvictResource::kMemoryUsed || is_memory(victim.resource)) return uid;
-  }
-  if (resource == EvictResource::kMemoryUsed && !ledger.left.empty()) return ledger.left[0].uid;
-  return {};
+bool waits_for_release(const EvictionLedger& ledger, EvictResource resource) {
+  if (resource != EvictResource::kMemoryUsed) return !ledger.victims.empty();
+  return !ledger.left.empty() ||
+         std::any_of(ledger.victims.begin(), ledger.victims.end(), [](const auto& entry) {
+           return is_memory(entry.second.resource);
+         });
 }
 
 MonoTime cool_at(const EvictionLedger& ledger,

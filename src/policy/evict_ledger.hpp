@@ -52,7 +52,7 @@ struct EvictionLedger {
   /// seconds later (grace period 0, a forced deletion, a busy node): until the node's use shows it,
   /// the memory still counts as on its way out.
   struct Left {
-    std::string uid, owner;
+    std::string owner;
     Bytes node_used;  ///< when it was chosen
     Bytes frees;      ///< as expected then
     MonoTime at;
@@ -93,10 +93,10 @@ EvictAmounts pending_release(const EvictionLedger& ledger,
                              const EvictConfig& config);
 /// Why nobody may be evicted now; "" when somebody may.
 std::string node_bar(const EvictionLedger& ledger, const EvictConfig& config, MonoTime now);
-/// Uid of a victim on its way out that must have left, and whose memory must show, before a rule
-/// that lacks `resource` names the next one; "" when there is none. Any one, but memory in use does
-/// not wait for victims of other rules: what they hold of it is pending anyway.
-std::string_view waits_for(const EvictionLedger& ledger, EvictResource resource);
+/// Whether a victim on its way out must have left, and its memory must show, before a rule that
+/// lacks `resource` names the next one. Any one, but memory in use does not wait for victims of
+/// other rules: what they hold of it is pending anyway.
+bool waits_for_release(const EvictionLedger& ledger, EvictResource resource);
 /// Since when a rule of this kind may act again; reference 3: after the start and after a victim.
 MonoTime cool_at(const EvictionLedger& ledger,
                  const EvictConfig& config,

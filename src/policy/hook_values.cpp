@@ -19,6 +19,10 @@ void set_quota(HookResources& out, const QuotaUs& quota) {
   out.cpu_period = kQuotaPeriod;  // a quota says nothing without it
 }
 
+void set_file(HookResources& out, CgroupFile file, std::string content) {
+  out.unified[std::string{to_string(file)}] = std::move(content);
+}
+
 Result<HookAdjustment> batch_resources(const HookSubject& s, const HookWorld& world) {
   HookAdjustment out;
   if (s.pod.qos != QosClass::kBe) return out;
@@ -92,7 +96,7 @@ HookAdjustment memory_qos(const HookSubject& s, const HookWorld& world) {
                                        world.memory_allocatable,
                                        min_permille(s, world, *rule));
   const auto put = [&out](CgroupFile file, const std::optional<MemoryBound>& value) {
-    if (value) out.resources.unified[std::string{to_string(file)}] = to_string(CgroupValue{*value});
+    if (value) set_file(out.resources, file, to_string(CgroupValue{*value}));
   };
   const auto bound = [](const std::optional<Bytes>& v) {
     return v ? std::optional{MemoryBound{*v}} : std::nullopt;
@@ -100,10 +104,8 @@ HookAdjustment memory_qos(const HookSubject& s, const HookWorld& world) {
   put(CgroupFile::kMemoryMin, bound(values.protection.min));
   put(CgroupFile::kMemoryLow, bound(values.protection.low));
   put(CgroupFile::kMemoryHigh, values.high);
-  if (rule->oom_kill_group) {
-    out.resources.unified[std::string{to_string(CgroupFile::kMemoryOomGroup)}] =
-        std::to_string(*rule->oom_kill_group);
-  }
+  if (rule->oom_kill_group)
+    set_file(out.resources, CgroupFile::kMemoryOomGroup, std::to_string(*rule->oom_kill_group));
   return out;
 }
 
@@ -113,8 +115,7 @@ HookAdjustment cpu_idle(const HookSubject& s, const HookWorld& world) {
   const bool wanted = !world.config.off && cfg.enable && cfg.be_idle && is_best_effort(s.pod) &&
                       s.pod.kube_qos == KubeQos::kBestEffort &&
                       world.cgroup_version == CgroupVersion::kV2;
-  if (wanted)
-    out.resources.unified[std::string{to_string(CgroupFile::kCpuIdle)}] = std::string{"1"};
+  if (wanted) set_file(out.resources, CgroupFile::kCpuIdle, "1");
   return out;
 }
 
@@ -215,11 +216,19 @@ Result<HookAdjustment> hook_values(Hook hook,
   return HookAdjustment{};
 }
 
+std::optional<QuotaUs> held_cap(const Pod& pod, const HookWorld& world) {
+  if (world.desired == nullptr || pod.cgroup.is_root()) return std::nullopt;
+  const auto at = world.desired->find({pod.cgroup, CgroupFile::kCpuMax});
+  if (at == world.desired->end()) return std::nullopt;
+  const auto& quota = std::get<CpuMax>(at->second.value).quota;
+  return quota.bound() ? std::optional{quota} : std::nullopt;
+}
+
 std::optional<QuotaUs> start_cap(const Pod& pod, const HookWorld& world) {
   if (world.cgroup_version != CgroupVersion::kV2) return std::nullopt;
   const auto& config = world.config;
   if (!is_best_effort(pod) || is_be_stranger(pod, config.hands_off_namespaces)) return std::nullopt;
-  if (const auto held = world.caps.find(pod.cgroup); held != world.caps.end()) return held->second;
+  if (const auto held = held_cap(pod, world)) return held;
   if (config.off || !config.pressure.enable || !world.factor_permille) return std::nullopt;
   const auto request = capped_request(pod, config.pressure.default_request_milli);
   if (!request) return std::nullopt;  // it shares the cap of the BE root, where it lives already

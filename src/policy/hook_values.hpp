@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "model/hook.hpp"
 #include "model/pod.hpp"
+#include "model/proposal.hpp"
 #include "policy/config.hpp"
 #include "policy/start_values.hpp"
 
@@ -94,7 +95,8 @@ struct HookWorld {
   Bytes memory_min_wanted{};  ///< of all pods that the state knows
   /// Pressure rule: nullopt while nothing was decided yet.
   std::optional<int> factor_permille{};
-  std::map<CgroupPath, QuotaUs> caps{};      ///< quotas of BE pods in the desired table
+  /// What control files are to hold; outlives the world, and may be newer. nullptr: nothing.
+  const DesiredTable* desired = nullptr;
   std::set<std::string> resctrl_groups{};    ///< that there are
   std::map<std::string, HookDevice> rdma{};  ///< by PCI id
   std::optional<HookDevice> rdma_cm{};       ///< connection manager
@@ -118,6 +120,8 @@ Result<HookAdjustment> hook_values(Hook hook,
                                    const HookWorld& world,
                                    const HookSwitches& switches);
 
+/// Quota of the pod in the desired table; nullopt: none.
+std::optional<QuotaUs> held_cap(const Pod& pod, const HookWorld& world);
 /// Quota that the CPU rules leave the pod now: the one in the desired table, else what the pressure
 /// rule will write for it. nullopt: none, or not the container's business (cgroup v1 refuses a
 /// child's quota above its parent's, so there the pod's own file has to do).

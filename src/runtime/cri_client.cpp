@@ -1,7 +1,6 @@
 #include "runtime/cri_client.hpp"
 
 #include <cri.pb.h>
-#include <google/protobuf/stubs/logging.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -10,6 +9,7 @@
 
 #include "net/grpc_client.hpp"
 #include "net/http2_client.hpp"
+#include "net/protobuf.hpp"
 #include "reactor/task_group.hpp"
 #include "runtime/cri_messages.hpp"
 
@@ -130,8 +130,7 @@ asio::awaitable<Stats> CriClient::Impl::list(std::shared_ptr<Impl> self,
 
 CriClient::CriClient(asio::any_io_executor ex, Options options)
     : impl_{std::make_shared<Impl>(std::move(ex), std::move(options))} {
-  // A message of a runtime that is no UTF-8 is its fault to name, not protobuf's to print.
-  google::protobuf::SetLogHandler(nullptr);
+  net::silence_protobuf();
 }
 CriClient::~CriClient() { impl_->http.reset(); }
 

@@ -1,44 +1,23 @@
 #include "runtime/cri_hook_messages.hpp"
 
 #include <cri.pb.h>
-#include <google/protobuf/stubs/logging.h>
-#include <limits>
 
 #include <fmt/format.h>
 
-#include "base/parse.hpp"
+#include "net/protobuf.hpp"
+#include "runtime/hook_decode.hpp"
 
 namespace koordlet::runtime {
 namespace {
 
 using std::chrono::microseconds;
-constexpr std::size_t kShown = 80;
 constexpr std::int64_t kUnlimited = -1;  // as container runtimes spell it
 
 template <class Message>
 Result<Message> parsed(std::string_view bytes, const char* name) {
-  // Bytes that are no UTF-8 are the caller's fault to name, not protobuf's to print.
-  google::protobuf::SetLogHandler(nullptr);
   Message out;
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
-      !out.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return Error{Errc::kParse, std::string{"expected a message "} + name};
+  if (!net::parse_message(out, bytes)) return no_such_message(name);
   return out;
-}
-
-/// 0 is how the CRI says nothing.
-template <class Unit>
-std::optional<Limit<Unit>> limit_of(std::int64_t value) {
-  if (value == 0) return std::nullopt;
-  if (value < 0) return Limit<Unit>::unlimited();
-  return Limit<Unit>{Unit{value}};
-}
-
-Result<void> read_set(std::optional<CpuSet>& out, const std::string& text, const char* what) {
-  const auto set = CpuSet::parse(text);
-  if (!set) return wrap(fmt::format("{} '{}'", what, printable(text, kShown)), set.error());
-  if (!set->empty()) out = *set;
-  return {};
 }
 
 Result<HookResources> resources_of(const cri::LinuxContainerResources& in) {
@@ -52,14 +31,6 @@ Result<HookResources> resources_of(const cri::LinuxContainerResources& in) {
   out.memory_swap_limit = limit_of<Bytes>(in.memory_swap_limit_in_bytes());
   out.unified = {in.unified().begin(), in.unified().end()};
   return out;
-}
-
-std::optional<CgroupPath> path_of(std::string_view text) {
-  if (text.starts_with('/')) text.remove_prefix(1);
-  if (text.empty()) return std::nullopt;
-  const auto path = CgroupPath::parse(text);
-  if (!path) return std::nullopt;
-  return *path;
 }
 
 Result<HookPod> pod_of(const cri::PodSandboxConfig& in) {

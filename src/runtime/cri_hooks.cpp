@@ -61,6 +61,24 @@ asio::awaitable<CriHookEditor::Edited> CriHookEditor::edit(std::string path, std
   co_return out;
 }
 
+/// The message with a sound answer in it; nullopt: the failure is counted.
+template <class Answer>
+CriHookEditor::Edited CriHookEditor::apply(const Result<Answer>& answer,
+                                           Result<void> (*check)(const Answer&),
+                                           Result<std::string> (*adjusted)(std::string,
+                                                                           const Answer&),
+                                           std::string message) {
+  const auto sound = answer ? check(*answer) : Result<void>{answer.error()};
+  if (!sound) {
+    note_failure(sound.error());
+    return std::nullopt;
+  }
+  auto made = adjusted(std::move(message), *answer);
+  if (made) return std::move(*made);
+  note_failure(made.error());
+  return std::nullopt;
+}
+
 asio::awaitable<CriHookEditor::Edited> CriHookEditor::create(std::string message) {
   Edited out;
   auto read = parse_create_container(message);
@@ -74,20 +92,7 @@ asio::awaitable<CriHookEditor::Edited> CriHookEditor::create(std::string message
   ++counters_.asked;
   const auto answer =
       co_await hooks_.create_container(std::move(read->pod), std::move(read->container));
-  if (!answer) {
-    note_failure(answer.error());
-    co_return out;
-  }
-  if (const auto sound = check_adjustment(*answer); !sound) {
-    note_failure(sound.error());
-    co_return out;
-  }
-  auto made = adjusted_create_container(std::move(message), *answer);
-  if (!made) {
-    note_failure(made.error());
-    co_return out;
-  }
-  out = std::move(*made);
+  out = apply(answer, check_adjustment, adjusted_create_container, std::move(message));
   co_return out;
 }
 
@@ -103,20 +108,7 @@ asio::awaitable<CriHookEditor::Edited> CriHookEditor::update(std::string message
   ++counters_.asked;
   const auto answer =
       co_await hooks_.update_container(pods_.at(container->pod_id), *container, read->resources);
-  if (!answer) {
-    note_failure(answer.error());
-    co_return out;
-  }
-  if (const auto sound = check_resources(*answer); !sound) {
-    note_failure(sound.error());
-    co_return out;
-  }
-  auto made = adjusted_update_container(std::move(message), *answer);
-  if (!made) {
-    note_failure(made.error());
-    co_return out;
-  }
-  out = std::move(*made);
+  out = apply(answer, check_resources, adjusted_update_container, std::move(message));
   co_return out;
 }
 

@@ -65,6 +65,11 @@ class CriHookEditor final : public net::GrpcEditor {
   boost::asio::awaitable<Edited> create(std::string message);
   boost::asio::awaitable<Edited> update(std::string message);
   boost::asio::awaitable<void> tell(std::string method, std::string message);
+  template <class Answer>
+  Edited apply(const Result<Answer>& answer,
+               Result<void> (*check)(const Answer&),
+               Result<std::string> (*adjusted)(std::string, const Answer&),
+               std::string message);
   const HookContainer* find_container(const std::string& id);
   void note_failure(const Error& error);
 

@@ -1,72 +1,35 @@
-#include <google/protobuf/stubs/logging.h>
 #include <limits>
 #include <nri.pb.h>
 
 #include <fmt/format.h>
 
 #include "base/parse.hpp"
+#include "net/protobuf.hpp"
+#include "runtime/hook_decode.hpp"
 #include "runtime/nri_messages.hpp"
 
 namespace koordlet::runtime {
 namespace {
 
-constexpr std::size_t kShown = 80;
-
-/// Bytes that are no UTF-8 are the runtime's fault to name, not protobuf's to print.
-template <class Message>
-bool parse(Message& into, std::string_view bytes) {
-  static const bool quiet = [] {
-    google::protobuf::SetLogHandler(nullptr);
-    return true;
-  }();
-  return quiet && bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()) &&
-         into.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
-Error no_such(const char* message) {
-  return {Errc::kParse, std::string{"expected a message "} + message};
-}
-
-template <class Unit>
-std::optional<Limit<Unit>> limit_of(bool there, std::int64_t value) {
-  if (!there || value == 0) return std::nullopt;
-  if (value < 0) return Limit<Unit>::unlimited();
-  return Limit<Unit>{Unit{value}};
-}
-
-Result<void> read_set(std::optional<CpuSet>& out, const std::string& text, const char* what) {
-  const auto set = CpuSet::parse(text);
-  if (!set) return wrap(fmt::format("{} '{}'", what, printable(text, kShown)), set.error());
-  if (!set->empty()) out = *set;
-  return {};
-}
+using net::parse_message;
 
 Result<HookResources> resources_of(const nri::LinuxResources& in) {
   HookResources out;
   const auto& cpu = in.cpu();
   if (cpu.shares().value() > 0) out.cpu_shares = cpu.shares().value();
   using std::chrono::microseconds;
-  out.cpu_quota = limit_of<microseconds>(cpu.has_quota(), cpu.quota().value());
+  out.cpu_quota = limit_of<microseconds>(cpu.quota().value());
   const auto period = cpu.period().value();
   if (period > 0 && period <= std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     out.cpu_period = microseconds{static_cast<std::int64_t>(period)};
   if (const auto ok = read_set(out.cpus, cpu.cpus(), "cpus"); !ok) return ok.error();
   if (const auto ok = read_set(out.mems, cpu.mems(), "mems"); !ok) return ok.error();
   const auto& memory = in.memory();
-  out.memory_limit = limit_of<Bytes>(memory.has_limit(), memory.limit().value());
-  out.memory_swap_limit = limit_of<Bytes>(memory.has_swap(), memory.swap().value());
+  out.memory_limit = limit_of<Bytes>(memory.limit().value());
+  out.memory_swap_limit = limit_of<Bytes>(memory.swap().value());
   if (!in.rdt_class().value().empty()) out.rdt_class = in.rdt_class().value();
   out.unified = {in.unified().begin(), in.unified().end()};
   return out;
-}
-
-/// Container runtimes write it as an absolute path.
-std::optional<CgroupPath> path_of(std::string_view text) {
-  if (text.starts_with('/')) text.remove_prefix(1);
-  if (text.empty()) return std::nullopt;
-  const auto path = CgroupPath::parse(text);
-  if (!path) return std::nullopt;
-  return *path;
 }
 
 Result<HookPod> pod_of(const nri::PodSandbox& in) {
@@ -140,7 +103,7 @@ bool take(const std::string& bytes,
           Result<Value> (*read)(const Message&),
           std::vector<Value>& out) {
   Message in;
-  if (!parse(in, bytes)) return false;
+  if (!parse_message(in, bytes)) return false;
   auto value = read(in);
   if (!value) return false;
   out.push_back(std::move(*value));
@@ -151,7 +114,7 @@ bool take(const std::string& bytes,
 
 Result<NriConfigure> decode_configure(std::string_view bytes) {
   nri::ConfigureRequest in;
-  if (!parse(in, bytes)) return no_such("ConfigureRequest");
+  if (!parse_message(in, bytes)) return no_such_message("ConfigureRequest");
   NriConfigure out;
   out.runtime_name = printable(in.runtime_name(), kShown);
   out.runtime_version = printable(in.runtime_version(), kShown);
@@ -162,7 +125,7 @@ Result<NriConfigure> decode_configure(std::string_view bytes) {
 
 Result<NriSyncPart> decode_synchronize(std::string_view bytes) {
   nri::SynchronizeRequest in;
-  if (!parse(in, bytes)) return no_such("SynchronizeRequest");
+  if (!parse_message(in, bytes)) return no_such_message("SynchronizeRequest");
   NriSyncPart out;
   out.more = in.more();
   for (const auto& pod : in.pods())
@@ -174,7 +137,7 @@ Result<NriSyncPart> decode_synchronize(std::string_view bytes) {
 
 Result<NriRequest> decode_pod_request(std::string_view bytes) {
   nri::PodRequest in;
-  if (!parse(in, bytes)) return no_such("with a pod");
+  if (!parse_message(in, bytes)) return no_such_message("with a pod");
   auto pod = pod_of(in.pod());
   if (!pod) return pod.error();
   NriRequest out;
@@ -184,13 +147,13 @@ Result<NriRequest> decode_pod_request(std::string_view bytes) {
 
 Result<NriRequest> decode_container_request(std::string_view bytes) {
   nri::ContainerRequest in;
-  if (!parse(in, bytes)) return no_such("with a pod and a container");
+  if (!parse_message(in, bytes)) return no_such_message("with a pod and a container");
   return both_of(in);
 }
 
 Result<NriRequest> decode_update_request(std::string_view bytes) {
   nri::UpdateContainerRequest in;
-  if (!parse(in, bytes)) return no_such("UpdateContainerRequest");
+  if (!parse_message(in, bytes)) return no_such_message("UpdateContainerRequest");
   auto out = both_of(in);
   if (!out) return out;
   auto asked = resources_of(in.linux_resources());
@@ -201,7 +164,7 @@ Result<NriRequest> decode_update_request(std::string_view bytes) {
 
 Result<NriRequest> decode_state_change(std::string_view bytes) {
   nri::StateChangeEvent in;
-  if (!parse(in, bytes)) return no_such("StateChangeEvent");
+  if (!parse_message(in, bytes)) return no_such_message("StateChangeEvent");
   NriRequest out;
   out.event = in.event();
   if (in.has_pod()) {
@@ -219,7 +182,7 @@ Result<NriRequest> decode_state_change(std::string_view bytes) {
 
 Result<std::size_t> decode_update_containers(std::string_view bytes) {
   nri::UpdateContainersResponse in;
-  if (!parse(in, bytes)) return no_such("UpdateContainersResponse");
+  if (!parse_message(in, bytes)) return no_such_message("UpdateContainersResponse");
   return static_cast<std::size_t>(in.failed_size());
 }
 

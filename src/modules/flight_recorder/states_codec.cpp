@@ -112,7 +112,6 @@ void describe(A& a, EvictionLedger::Owner& v) {
 
 template <class A>
 void describe(A& a, EvictionLedger::Left& v) {
-  a("uid", v.uid);
   a("owner", v.owner);
   a("node_used", v.node_used);
   a("frees", v.frees);

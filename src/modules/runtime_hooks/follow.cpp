@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "modules/runtime_hooks/runtime_hooks.hpp"
+#include "policy/be_view.hpp"
 
 /// The half of RuntimeHooks that looks after containers that run already.
 namespace koordlet {
@@ -26,7 +27,7 @@ HookResources given_back(const HookResources& told,
   HookResources out;
   if (told.cpu_quota && !want.cpu_quota) {
     out.cpu_quota = given.cpu_quota.value_or(policy::QuotaUs::unlimited());
-    out.cpu_period = given.cpu_period.value_or(std::chrono::microseconds{100'000});
+    out.cpu_period = given.cpu_period.value_or(policy::kQuotaPeriod);
   }
   if (told.memory_limit && !want.memory_limit)
     out.memory_limit = given.memory_limit.value_or(Limit<Bytes>::unlimited());
@@ -67,8 +68,7 @@ runtime::NriEvents::Updates RuntimeHooks::synchronize(const HookInventory& inven
         update.resources = policy::differing(want, running.have);
         running.have = merged(running.have, update.resources);
         running.told = std::move(want);
-        running.capped = decided.capped;
-        if (decided.capped) capped_.insert(container.id);
+        note_capped(container.id, decided.capped);
         if (!policy::is_empty(update.resources)) out.push_back(std::move(update));
       }
       running.seen = generation_;
@@ -97,20 +97,19 @@ bool RuntimeHooks::follow(const std::string& id, Running& running) {
   }
   running.told = decided.failure ? merged(running.told, want) : want;
   running.seen = generation_;
-  running.capped = decided.capped;
+  note_capped(id, decided.capped);
   return true;
 }
 
 void RuntimeHooks::follow_all() {
   for (auto at = capped_.begin(); at != capped_.end();) {
-    const auto id = at++;
+    const auto id = at++;  // it may leave the set
     const auto running = running_.find(*id);
     if (running == running_.end()) {
       capped_.erase(id);
       continue;
     }
     if (!follow(running->first, running->second)) return;
-    if (!running->second.capped) capped_.erase(id);
   }
   std::size_t looked = 0;
   auto at = running_.lower_bound(next_);
@@ -119,7 +118,6 @@ void RuntimeHooks::follow_all() {
     if (at->second.seen == generation_) continue;
     ++looked;
     if (!follow(at->first, at->second)) break;
-    if (at->second.capped) capped_.insert(at->first);
   }
   next_ = at == running_.end() ? std::string{} : at->first;
 }

@@ -5,13 +5,13 @@
 
 #include "k8s/fields.hpp"
 #include "k8s/node_slo_sections.hpp"
+#include "policy/be_view.hpp"
 
 namespace koordlet::runtime_hooks {
 namespace {
 
 constexpr const char* kQosLabel = "koordinator.sh/qosClass";
 constexpr std::uint64_t kLeastShares = 2;  // what "no request" becomes
-constexpr std::chrono::microseconds kPeriod{100'000};
 
 /// By the names that kubelet gives its groups under either driver. Unknown: the class that nothing
 /// is assumed of.
@@ -23,7 +23,9 @@ KubeQos kube_qos(const std::optional<CgroupPath>& parent) {
   return has("kubepods") ? KubeQos::kGuaranteed : KubeQos::kBurstable;
 }
 
-Container* find_container(std::vector<Container>& list, const std::string& name) {
+/// nullptr: none of that name.
+template <class Containers>
+auto find_container(Containers& list, const std::string& name) {
   const auto at =
       std::find_if(list.begin(), list.end(), [&](const Container& c) { return c.name == name; });
   return at == list.end() ? nullptr : &*at;
@@ -36,7 +38,7 @@ void add_given(Container& out, const HookResources& given, KubeQos qos, bool as_
         MilliCpu{(static_cast<std::int64_t>(*given.cpu_shares) * 1000 + 1023) / 1024};
   }
   if (as_specified && given.cpu_quota && given.cpu_quota->bound()) {
-    const auto period = given.cpu_period.value_or(kPeriod);
+    const auto period = given.cpu_period.value_or(policy::kQuotaPeriod);
     out.limits.cpu = MilliCpu{given.cpu_quota->bound()->count() * 1000 / period.count()};
   }
   if (given.memory_limit && given.memory_limit->bound()) {
@@ -86,11 +88,8 @@ HookCase make_case(const NodeState& state,
   HookCase out;
   out.known = find_pod(state, pod.uid);
   if (out.known != nullptr) {
-    const auto& list = out.known->containers;
-    const auto at = std::find_if(
-        list.begin(), list.end(), [&](const Container& c) { return c.name == container.name; });
-    if (at != list.end()) {
-      out.container = *at;
+    if (const auto* named = find_container(out.known->containers, container.name)) {
+      out.container = *named;
     } else {
       out.container.name = container.name;
     }

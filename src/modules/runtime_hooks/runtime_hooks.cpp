@@ -77,7 +77,7 @@ std::optional<HookAdjustment> RuntimeHooks::ask(Hook hook,
 
 /// A running container whose pod's own file has the cap needs none of its own.
 void RuntimeHooks::cap(const HookCase& c, const HookContainer& given, Moment moment, Plan& out) {
-  if (moment != Moment::kCreate && world_.caps.contains(c.pod().cgroup)) return;
+  if (moment != Moment::kCreate && policy::held_cap(c.pod(), world_)) return;
   const auto most = policy::start_cap(c.pod(), world_);
   if (!most) return;
   auto& resources = out.adjustment.resources;
@@ -140,14 +140,9 @@ Result<runtime::NriEvents::Creation> RuntimeHooks::create_container(
   running.as_specified = true;
   running.told = out.adjustment.resources;
   running.have = merged(container.resources, running.told);
-  running.capped = decided.capped;
   running.seen = active_ ? generation_ : 0;
-  if (decided.capped) {
-    ++status_.capped_starts;
-    capped_.insert(container.id);
-  } else {
-    capped_.erase(container.id);
-  }
+  if (decided.capped) ++status_.capped_starts;
+  note_capped(container.id, decided.capped);
   return out;
 }
 
@@ -180,12 +175,7 @@ runtime::NriEvents::Updates RuntimeHooks::update_container(const HookPod& pod,
   if (at != running_.end()) {
     at->second.told = resources;
     at->second.have = merged(at->second.have, resources);
-    at->second.capped = decided.capped;
-    if (decided.capped) {
-      capped_.insert(container.id);
-    } else {
-      capped_.erase(container.id);
-    }
+    note_capped(container.id, decided.capped);
   }
   if (policy::is_empty(resources)) return out;
   HookUpdate update;
@@ -197,8 +187,7 @@ runtime::NriEvents::Updates RuntimeHooks::update_container(const HookPod& pod,
 
 runtime::NriEvents::Updates RuntimeHooks::stop_container(const HookPod&,
                                                          const HookContainer& container) {
-  running_.erase(container.id);
-  capped_.erase(container.id);
+  forget(container.id);
   return std::vector<HookUpdate>{};
 }
 
@@ -219,10 +208,7 @@ Result<void> RuntimeHooks::happened(HookEvent event,
       forget_pod(pod.id);
       break;
     case HookEvent::kRemoveContainer:
-      if (container != nullptr) {
-        running_.erase(container->id);
-        capped_.erase(container->id);
-      }
+      if (container != nullptr) forget(container->id);
       break;
     case HookEvent::kStopPod:
     case HookEvent::kPostCreateContainer:
@@ -238,6 +224,19 @@ std::shared_ptr<const HookPod> RuntimeHooks::remember(const HookPod& pod) {
   auto& known = pods_[pod.id];
   if (!known || !(*known == pod)) known = std::make_shared<const HookPod>(pod);
   return known;
+}
+
+void RuntimeHooks::note_capped(const std::string& id, bool capped) {
+  if (capped) {
+    capped_.insert(id);
+  } else {
+    capped_.erase(id);
+  }
+}
+
+void RuntimeHooks::forget(const std::string& id) {
+  running_.erase(id);
+  capped_.erase(id);
 }
 
 void RuntimeHooks::forget_pod(const std::string& pod_id) {

@@ -95,7 +95,6 @@ class RuntimeHooks final : public runtime::NriEvents {
     HookResources have{};       ///< as the runtime was told last
     HookResources told{};       ///< the part of it that is ours
     bool as_specified = false;  ///< `given` is the kubelet's wish for sure
-    bool capped = false;        ///< its quota stands for the pod's cap
     std::uint64_t seen = 0;     ///< generation_ that it was last looked at
   };
   struct Plan {
@@ -130,6 +129,8 @@ class RuntimeHooks final : public runtime::NriEvents {
                                     Plan& plan);
   void cap(const runtime_hooks::HookCase& c, const HookContainer& given, Moment moment, Plan& out);
   std::shared_ptr<const HookPod> remember(const HookPod& pod);
+  void note_capped(const std::string& id, bool capped);
+  void forget(const std::string& id);
   void forget_pod(const std::string& pod_id);
   bool follow(const std::string& id, Running& running);
   void follow_all();
@@ -144,7 +145,8 @@ class RuntimeHooks final : public runtime::NriEvents {
   std::string next_{};            ///< where the look at running containers goes on
   std::map<std::string, std::shared_ptr<const HookPod>> pods_;  ///< by sandbox id
   std::map<std::string, Running> running_;                      ///< by container id
-  std::set<std::string> capped_;                                ///< ids in running_
+  /// Ids in running_ whose quota stands for the pod's cap.
+  std::set<std::string> capped_;
   Status status_{};
 };
 

@@ -308,6 +308,16 @@ struct StatusView {
   std::map<std::string, double> counters;
   std::map<std::string, std::string> help;  ///< HELP text of a name in gauges or counters
   std::map<std::string, std::chrono::microseconds> stages;  ///< stage -> last duration
+
+  /// Adds one that has no field of its own; `name` without koordlet_.
+  void gauge(const std::string& name, double value, const std::string& about) {
+    gauges[name] = value;
+    help[name] = about;
+  }
+  void counter(const std::string& name, std::uint64_t value, const std::string& about) {
+    counters[name] = static_cast<double>(value);
+    help[name] = about;
+  }
 };
 
 }  // namespace koordlet

@@ -9,18 +9,13 @@
 
 #include "support/fake_tree.hpp"
 #include "support/skip.hpp"
+#include "unit/app/built_binary.hpp"
 
 using namespace koordlet;
+using test::built;
+using test::kBinary;
 
 namespace {
-
-#ifdef KOORDLET_BINARY
-const std::string kBinary = KOORDLET_BINARY;
-#else
-const std::string kBinary;
-#endif
-
-bool built() { return !kBinary.empty() && ::access(kBinary.c_str(), X_OK) == 0; }
 
 struct Ran {
   int exit_code = -1;

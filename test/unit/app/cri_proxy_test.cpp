@@ -18,6 +18,7 @@
 #include "support/fake_cri_server.hpp"
 #include "support/fake_tree.hpp"
 #include "support/skip.hpp"
+#include "unit/app/built_binary.hpp"
 
 namespace koordlet::test {
 namespace {
@@ -25,13 +26,6 @@ namespace {
 using app::parse_command_line;
 using app::Verb;
 using std::chrono::milliseconds;
-
-#ifdef KOORDLET_BINARY
-const std::string kBinary = KOORDLET_BINARY;
-#else
-const std::string kBinary;
-#endif
-bool built() { return !kBinary.empty() && ::access(kBinary.c_str(), X_OK) == 0; }
 
 /// `koordlet cri-proxy` as a process; killed with the object.
 class ProxyProcess {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "policy/be_view.hpp"
+
 using namespace koordlet;
 using namespace koordlet::policy;
 using std::chrono::microseconds;
@@ -184,7 +186,9 @@ TEST_SUITE("policy/hook_values") {
     CHECK_FALSE(start_cap(c.pod, c.world));  // nothing was decided yet
     c.world.factor_permille = 300;
     CHECK(start_cap(c.pod, c.world) == us(120'000));
-    c.world.caps.emplace(c.pod.cgroup, us(50'000));
+    DesiredTable desired;
+    desired[{c.pod.cgroup, CgroupFile::kCpuMax}].value = CpuMax{us(50'000), kQuotaPeriod};
+    c.world.desired = &desired;
     CHECK(start_cap(c.pod, c.world) == us(50'000));
     SUBCASE("v1 takes no child's quota above its parent's") {
       c.world.cgroup_version = CgroupVersion::kV1;

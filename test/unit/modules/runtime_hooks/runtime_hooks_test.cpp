@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "policy/be_view.hpp"
 #include "unit/runtime/nri_fixture.hpp"
 
 namespace koordlet::test {
@@ -103,7 +104,10 @@ TEST_SUITE("runtime_hooks") {
     t.push();  // nothing is other than it was
     CHECK(t.queued.empty());
     // The pod's own file has the cap: the container needs none of its own.
-    t.world.caps.emplace(*pod.cgroup_parent, us(120'000));
+    DesiredTable desired;
+    desired[{*pod.cgroup_parent, CgroupFile::kCpuMax}].value =
+        CpuMax{us(120'000), policy::kQuotaPeriod};
+    t.world.desired = &desired;
     t.push();
     REQUIRE(t.queued.size() == 1);
     CHECK(t.queued[0].resources.cpu_quota == us(400'000));
