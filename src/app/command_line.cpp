@@ -139,7 +139,7 @@ po::options_description all_options() {
   add("socket", po::value<std::string>());
   add("set", po::value<std::vector<std::string>>());
   for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
-  for (const char* name : {"plot", "from", "since", "listen", "runtime", "grace"})
+  for (const char* name : {"plot", "from", "since", "listen", "runtime", "hooks", "hook-timeout", "grace"})
     add(name, po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());
@@ -266,20 +266,27 @@ Result<void> take_simulation(const po::variables_map& options,
 }
 
 Result<void> take_proxy(const po::variables_map& options, const VerbRow& row, CommandLine& out) {
-  std::string grace;
-  const std::pair<const char*, std::string*> all[] = {
-      {"listen", &out.proxy.listen}, {"runtime", &out.proxy.runtime}, {"grace", &grace}};
+  std::string grace, patience;
+  const std::pair<const char*, std::string*> all[] = {{"listen", &out.proxy.listen},
+                                                      {"runtime", &out.proxy.runtime},
+                                                      {"hooks", &out.proxy.hooks},
+                                                      {"hook-timeout", &patience},
+                                                      {"grace", &grace}};
   for (const auto& [name, text] : all) {
     if (!options.contains(name)) continue;
     if (row.verb != Verb::kCriProxy) return usage(fmt::format("{} takes no --{}", row.name, name));
     *text = options[name].as<std::string>();
   }
   if (row.verb != Verb::kCriProxy) return {};
-  if (options.contains("grace")) {
-    const auto ms = koordlet::parse_span_ms(grace);
-    if (!ms) return usage(fmt::format("--grace: {}: expected a time like 5s", printable(grace)));
-    out.proxy.grace = std::chrono::milliseconds{*ms};
-  }
+  const auto take_span = [&](const char* name, const std::string& text, auto& to) -> Result<void> {
+    if (!options.contains(name)) return {};
+    const auto ms = koordlet::parse_span_ms(text);
+    if (!ms) return usage(fmt::format("--{}: {}: expected a time like 5s", name, printable(text)));
+    to = std::chrono::milliseconds{*ms};
+    return {};
+  };
+  if (const auto ok = take_span("grace", grace, out.proxy.grace); !ok) return ok;
+  if (const auto ok = take_span("hook-timeout", patience, out.proxy.hook_timeout); !ok) return ok;
   if (const auto ok = check(out.proxy); !ok) return usage(ok.error().context);
   return {};
 }
@@ -400,6 +407,9 @@ std::string help_text() {
   out += "\noptions of cri-proxy:\n";
   line("--listen PATH", fmt::format("socket for kubelet ({})", CriProxyOptions{}.listen));
   line("--runtime PATH", fmt::format("the runtime's ({})", CriProxyOptions{}.runtime));
+  line("--hooks PATH",
+       fmt::format("socket for the daemon ({}); \"\": none", CriProxyOptions{}.hooks));
+  line("--hook-timeout DURATION", "for the daemon to answer, 10ms to 30s (2s)");
   line("--grace DURATION", "for calls that run when it is told to end (5s)");
   out += "\noptions of query:\n";
   for (const auto& o : query_flags()) line(fmt::format("--{} {}", o.name, o.value), o.about);

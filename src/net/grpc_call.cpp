@@ -85,7 +85,7 @@ void GrpcCall::step() {
 
 Http2Headers GrpcCall::request_head() const {
   auto out = without_hop_headers(caller_->head());
-  if (!was_asked_ || !until_) return out;
+  if (edit_ == 0 || !until_) return out;
   // The hook took some of the call's time.
   const auto left = *until_ - std::chrono::steady_clock::now();
   for (auto& [name, value] : out)
@@ -130,7 +130,7 @@ void GrpcCall::forward_answer() {
     const bool whole =
         server_->ended() && server_->waiting().empty() && server_->trailers().empty();
     caller_->respond(without_hop_headers(server_->head()), whole);
-    if (whole) tell_editor();
+    if (whole) tell_editor(true);
   }
   const auto n = std::min(caller_->room(), server_->waiting().size());
   if (n > 0) {
@@ -153,7 +153,7 @@ bool GrpcCall::carry_end() {
   if (!server_->has_head() || !server_->ended()) return false;
   if (!server_->waiting().empty()) return true;
   if (!caller_->is_finished()) {
-    tell_editor();
+    tell_editor(true);
     caller_->finish(server_->trailers());
   }
   if (!caller_->is_sent()) return true;
@@ -192,6 +192,7 @@ void GrpcCall::cut() {
 void GrpcCall::finish() {
   const auto self = shared_from_this();
   over_ = true;
+  tell_editor(false);
   deadline_.cancel();
   patience_.cancel();
   stop_editing();

@@ -21,6 +21,7 @@ struct GrpcForward::State {
   GrpcEditor* editor;
   Options options;
   Counters counters = {};
+  std::uint64_t last_edit = 0;  ///< number of the newest call that the editor was asked about
   std::size_t held = 0;
   std::set<std::shared_ptr<GrpcCall>> calls = {};
 };
@@ -48,14 +49,14 @@ class GrpcCall : public Http2Watcher, public std::enable_shared_from_this<GrpcCa
   void collect();
   void give_up_editing();
   void ask_editor(std::string message);
-  void edited(std::optional<std::string> message);
+  void edited(GrpcEditor::Edit message, bool in_time);
   void stop_editing();
   Http2Headers request_head() const;
   void open();
   void forward_request();
   void forward_answer();
   void watch_answer(std::string_view bytes);
-  void tell_editor();
+  void tell_editor(bool carried_out);
   bool carry_end();
   void fail(int status, std::string_view words);
   void finish();
@@ -70,8 +71,9 @@ class GrpcCall : public Http2Watcher, public std::enable_shared_from_this<GrpcCa
   std::string kept_;            ///< of the request, framed; in kForward: what is still to be sent
   std::size_t kept_at_ = 0;     ///< bytes of it that were sent
   std::size_t held_ = 0;        ///< counted in State::held
-  std::string asked_, answer_;  ///< for GrpcEditor::answered()
-  bool was_asked_ = false, answer_is_long_ = false;
+  std::string asked_, answer_;  ///< for GrpcEditor::ended()
+  std::uint64_t edit_ = 0;      ///< number for the editor; 0: it was not asked
+  bool in_time_ = false, told_ = false, answer_is_long_ = false;
   bool pumping_ = false, again_ = false;
   bool failed_ = false;  ///< answered by us; waits until that is sent
   bool over_ = false;

@@ -16,21 +16,33 @@
 
 namespace koordlet::net {
 
+/// How a call went that a GrpcEditor was asked about.
+struct GrpcEnd {
+  std::uint64_t number = 0;
+  std::string_view path;
+  std::string_view message;  ///< the caller's own
+  bool in_time = false;      ///< what edit() said was used
+  std::optional<std::string_view>
+      answer{};  ///< the server's; nullopt: status other than OK, or none
+};
+
 /// Looks into unary calls on their way. Outlives the GrpcForward and what it started.
 class GrpcEditor {
  public:
   virtual ~GrpcEditor() = default;
   /// Whether edit() is to be asked about a call to `path`.
   virtual bool wants(std::string_view path) const = 0;
-  /// The message to send in the place of `message`; nullopt: `message`, byte for byte. Cancelled,
-  /// and its answer ignored, after Options::edit_timeout; an exception counts as nullopt.
-  virtual boost::asio::awaitable<std::optional<std::string>> edit(std::string path,
-                                                                  std::string message) = 0;
-  /// A call that edit() was asked about has ended with status OK: the caller's message and the
-  /// server's.
-  virtual void answered(std::string_view path,
-                        std::string_view message,
-                        std::string_view answer) = 0;
+  /// The message to send in the place of `message`; nullopt: `message`, byte for byte. An error
+  /// refuses the call: the caller gets its words with INTERNAL, the server nothing. Cancelled, and
+  /// its answer ignored, after Options::edit_timeout; an exception counts as nullopt. `call` is a
+  /// number of this call alone, from 1.
+  using Edit = Result<std::optional<std::string>>;
+  virtual boost::asio::awaitable<Edit> edit(std::uint64_t call,
+                                            std::string path,
+                                            std::string message) = 0;
+  /// Once for each call that edit() was asked about, when it is over; for one that the server
+  /// carried out before the caller hears of it.
+  virtual void ended(const GrpcEnd& call) = 0;
 };
 
 /// Passes calls of any service and kind on to one server: metadata, messages, trailers and resets
@@ -53,6 +65,7 @@ class GrpcForward {
     std::uint64_t unavailable = 0;  ///< answered by the proxy itself
     std::uint64_t late = 0;         ///< grpc-timeout passed
     std::uint64_t edited = 0;       ///< sent with another message
+    std::uint64_t refused = 0;      ///< by the editor
     std::uint64_t unedited = 0;     ///< wanted, but too large, late, failed or not unary
   };
   /// `upstream` and `editor` (nullptr: none) outlive it.

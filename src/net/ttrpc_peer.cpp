@@ -28,31 +28,30 @@ constexpr std::uint32_t kLastStream = 0xffffffff;
 struct Call {
   explicit Call(const asio::any_io_executor& ex)
       : wake{ex, asio::steady_timer::time_point::max()} {}
-  void end(Result<std::string> with) {
+  void end(Result<TtrpcResponse> with) {
     outcome = std::move(with);
     wake.cancel();
   }
   asio::steady_timer wake;  ///< cancelled when the outcome is there
-  std::optional<Result<std::string>> outcome = {};
+  std::optional<Result<TtrpcResponse>> outcome = {};
   bool lost = false;  ///< with the stream: the error names the socket already
 };
 
-Result<std::string> outcome_of(const TtrpcMessage& message) {
+Result<TtrpcResponse> outcome_of(const TtrpcMessage& message) {
   if (message.oversized)
     return Error{Errc::kRange,
                  fmt::format("expected an answer of {} bytes at most", kTtrpcMostBody)};
-  auto response = decode_response(message.body);
-  if (!response) return response.error();
-  if (response->status == kStatusOk) return std::move(response->payload);
-  const auto words = response->message.empty() ? std::string{} : ": " + response->message;
-  return Error{errc_of_status(static_cast<std::uint64_t>(response->status)),
-               fmt::format("status {}{}", response->status, printable(words, kShownWords))};
+  return decode_response(message.body);
+}
+
+std::string where_of(const std::string& name, const TtrpcRequest& request) {
+  return fmt::format("{}: {}/{}", name, request.service, request.method);
 }
 
 }  // namespace
 
 struct TtrpcPeer::State : std::enable_shared_from_this<State> {
-  State(asio::local::stream_protocol::socket s, Options o, Handler h, OnClose c)
+  State(asio::local::stream_protocol::socket s, Options o, LateHandler h, OnClose c)
       : socket{std::move(s)},
         options{std::move(o)},
         handler{std::move(h)},
@@ -64,14 +63,14 @@ struct TtrpcPeer::State : std::enable_shared_from_this<State> {
   void send(std::uint32_t connection, const std::string& message);
   void receive(std::string_view bytes);
   void serve(const TtrpcMessage& message);
-  TtrpcResponse answer(const TtrpcMessage& message);
+  void answer(const TtrpcMessage& message, const Reply& reply);
   void take_answer(const TtrpcMessage& message);
   void close(Error why);
 
   asio::local::stream_protocol::socket socket;
   Options options;
-  Handler handler;   ///< empty: the TtrpcPeer is gone
-  OnClose on_close;  ///< empty: told, or gone
+  LateHandler handler;  ///< empty: the TtrpcPeer is gone
+  OnClose on_close;     ///< empty: told, or gone
   MuxReader mux = {};
   TtrpcReader requests = {}, responses = {};
   TtrpcStreams streams = {};
@@ -128,31 +127,37 @@ void TtrpcPeer::State::receive(std::string_view bytes) {
   if (!fed) close(wrap(options.name, fed.error()));
 }
 
-TtrpcResponse TtrpcPeer::State::answer(const TtrpcMessage& message) {
+void TtrpcPeer::State::answer(const TtrpcMessage& message, const Reply& reply) {
   if (const auto known = streams.accept(message.stream); !known)
-    return {kStatusInvalidArgument, known.error().context, {}};
+    return reply({kStatusInvalidArgument, known.error().context, {}});
   if (message.oversized) {
-    return {kStatusResourceExhausted,
-            fmt::format("request: expected at most {} bytes", kTtrpcMostBody),
-            {}};
+    return reply({kStatusResourceExhausted,
+                  fmt::format("request: expected at most {} bytes", kTtrpcMostBody),
+                  {}});
   }
   const auto request = decode_request(message.body);
-  if (!request) return {kStatusInvalidArgument, request.error().context, {}};
+  if (!request) return reply({kStatusInvalidArgument, request.error().context, {}});
   try {
-    return handler(*request);
+    handler(*request, reply);
   } catch (const std::exception& e) {
-    return {kStatusInternal, e.what(), {}};
+    reply({kStatusInternal, e.what(), {}});
   } catch (...) {
-    return {kStatusInternal, "unknown failure", {}};
+    reply({kStatusInternal, "unknown failure", {}});
   }
 }
 
 void TtrpcPeer::State::serve(const TtrpcMessage& message) {
   if (message.type != TtrpcType::kRequest || farewell) return;
   serving = true;
-  const auto response = answer(message);
+  answer(message,
+         [weak = weak_from_this(), stream = message.stream](const TtrpcResponse& response) {
+           const auto self = weak.lock();
+           if (!self) return;
+           self->serving = false;
+           self->send(self->options.serves,
+                      ttrpc_bytes(TtrpcType::kResponse, stream, encode(response)));
+         });
   serving = false;
-  send(options.serves, ttrpc_bytes(TtrpcType::kResponse, message.stream, encode(response)));
 }
 
 void TtrpcPeer::State::take_answer(const TtrpcMessage& message) {
@@ -199,12 +204,24 @@ void TtrpcPeer::State::write() {
 
 TtrpcPeer::TtrpcPeer(asio::local::stream_protocol::socket socket,
                      Options options,
-                     Handler handler,
+                     LateHandler handler,
                      OnClose on_close)
     : state_{std::make_shared<State>(
           std::move(socket), std::move(options), std::move(handler), std::move(on_close))} {
   state_->read();
 }
+
+TtrpcPeer::TtrpcPeer(asio::local::stream_protocol::socket socket,
+                     Options options,
+                     Handler handler,
+                     OnClose on_close)
+    : TtrpcPeer{std::move(socket),
+                std::move(options),
+                LateHandler{[handler = std::move(handler)](const TtrpcRequest& request,
+                                                           const Reply& reply) {
+                  reply(handler(request));
+                }},
+                std::move(on_close)} {}
 
 TtrpcPeer::~TtrpcPeer() {
   state_->on_close = {};
@@ -224,12 +241,28 @@ const std::optional<Error>& TtrpcPeer::failure() const { return state_->failure;
 bool TtrpcPeer::is_sent() const { return state_->sending.empty() && state_->unsent.empty(); }
 
 asio::awaitable<Result<std::string>> TtrpcPeer::call(TtrpcRequest request) {
+  return payload(state_, std::move(request));
+}
+
+asio::awaitable<Result<TtrpcResponse>> TtrpcPeer::ask(TtrpcRequest request) {
   return exchange(state_, std::move(request));
 }
 
-asio::awaitable<Result<std::string>> TtrpcPeer::exchange(std::shared_ptr<State> state,
-                                                         TtrpcRequest request) {
-  const auto where = fmt::format("{}: {}/{}", state->options.name, request.service, request.method);
+asio::awaitable<Result<std::string>> TtrpcPeer::payload(std::shared_ptr<State> state,
+                                                        TtrpcRequest request) {
+  const auto where = where_of(state->options.name, request);
+  auto response = co_await exchange(std::move(state), std::move(request));
+  if (!response) co_return response.error();
+  if (response->status == kStatusOk) co_return std::move(response->payload);
+  const auto words = response->message.empty() ? std::string{} : ": " + response->message;
+  co_return Error{
+      errc_of_status(static_cast<std::uint64_t>(response->status)),
+      fmt::format("{}: status {}{}", where, response->status, printable(words, kShownWords))};
+}
+
+asio::awaitable<Result<TtrpcResponse>> TtrpcPeer::exchange(std::shared_ptr<State> state,
+                                                           TtrpcRequest request) {
+  const auto where = where_of(state->options.name, request);
   if (state->failure) co_return *state->failure;
   const auto body = encode(request);
   if (body.size() > kTtrpcMostBody) {

@@ -31,12 +31,20 @@ class TtrpcPeer {
   };
   /// Answers a request, at once. What it throws becomes status 13. Must not destroy the TtrpcPeer.
   using Handler = std::function<TtrpcResponse(const TtrpcRequest&)>;
+  /// The same for one that cannot answer at once: `reply` may be called later, once, and when the
+  /// TtrpcPeer is gone (it does nothing then).
+  using Reply = std::function<void(TtrpcResponse)>;
+  using LateHandler = std::function<void(const TtrpcRequest&, Reply reply)>;
   /// Told once, when the stream ended by itself. Must not destroy the TtrpcPeer.
   using OnClose = std::function<void(const Error&)>;
 
   TtrpcPeer(boost::asio::local::stream_protocol::socket socket,
             Options options,
             Handler handler,
+            OnClose on_close);
+  TtrpcPeer(boost::asio::local::stream_protocol::socket socket,
+            Options options,
+            LateHandler handler,
             OnClose on_close);
   /// Ends the stream; neither function is called any more. Calls that run end with kIo and need
   /// nothing of the object.
@@ -51,6 +59,8 @@ class TtrpcPeer {
   /// calling coroutine; a status as errc_of_status() has it. The context names socket and method.
   /// Calls may overlap.
   boost::asio::awaitable<Result<std::string>> call(TtrpcRequest request);
+  /// The same with the status as a part of the answer.
+  boost::asio::awaitable<Result<TtrpcResponse>> ask(TtrpcRequest request);
 
   void close(Error why);
   void close_when_sent(Error why);              ///< takes no requests any more
@@ -59,8 +69,10 @@ class TtrpcPeer {
 
  private:
   struct State;
-  static boost::asio::awaitable<Result<std::string>> exchange(std::shared_ptr<State> state,
-                                                              TtrpcRequest request);
+  static boost::asio::awaitable<Result<TtrpcResponse>> exchange(std::shared_ptr<State> state,
+                                                                TtrpcRequest request);
+  static boost::asio::awaitable<Result<std::string>> payload(std::shared_ptr<State> state,
+                                                             TtrpcRequest request);
   std::shared_ptr<State> state_;  ///< reads, writes and calls hold it too
 };
 

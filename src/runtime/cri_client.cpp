@@ -1,5 +1,3 @@
-#include "runtime/cri_client.hpp"
-
 #include <cri.pb.h>
 
 #include <boost/asio/post.hpp>
@@ -7,11 +5,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
-#include "net/grpc_client.hpp"
-#include "net/http2_client.hpp"
 #include "net/protobuf.hpp"
 #include "reactor/task_group.hpp"
-#include "runtime/cri_messages.hpp"
+#include "runtime/cri_client_impl.hpp"
 
 namespace koordlet::runtime {
 namespace asio = boost::asio;
@@ -27,33 +23,6 @@ std::string path_of(std::string_view api, std::string_view method) {
 }
 
 }  // namespace
-
-/// Each call holds it: it may outlive the CriClient until it ends.
-struct CriClient::Impl {
-  using Deadline = std::chrono::steady_clock::time_point;
-  asio::any_io_executor ex;
-  Options options;
-  std::optional<net::Http2Client> http;  ///< nullopt: the CriClient is gone
-  std::optional<Version> known = {};
-  std::uint64_t known_of = 0;  ///< the connection that `known` was asked on
-
-  Impl(asio::any_io_executor e, Options o) : ex{e}, options{std::move(o)} {
-    http.emplace(
-        e,
-        net::Http2Client::Options{
-            options.socket, options.timeout, options.max_message_bytes + net::kGrpcPrefix});
-  }
-  Deadline deadline() const { return std::chrono::steady_clock::now() + options.timeout; }
-  bool is_known() const { return known && http && known_of == http->connections(); }
-
-  asio::awaitable<Result<std::string>> call(std::string path, std::string message, Deadline until);
-  asio::awaitable<Result<Version>> ask_version(Deadline until);
-  asio::awaitable<Result<std::string>> ask(std::string method);
-  static asio::awaitable<Result<Version>> version(std::shared_ptr<Impl> self);
-  static asio::awaitable<Stats> list(std::shared_ptr<Impl> self,
-                                     std::string method,
-                                     StatsList::Kind kind);
-};
 
 asio::awaitable<Result<std::string>> CriClient::Impl::call(std::string path,
                                                            std::string message,
@@ -91,7 +60,7 @@ asio::awaitable<Result<CriClient::Version>> CriClient::Impl::ask_version(Deadlin
   co_return out;
 }
 
-asio::awaitable<Result<std::string>> CriClient::Impl::ask(std::string method) {
+asio::awaitable<Result<std::string>> CriClient::Impl::ask(std::string method, std::string message) {
   const auto until = deadline();
   for (bool again = false;; again = true) {
     // A runtime that was restarted may be another one.
@@ -99,21 +68,19 @@ asio::awaitable<Result<std::string>> CriClient::Impl::ask(std::string method) {
       const auto asked = co_await ask_version(until);
       if (!asked) co_return asked.error();
     }
-    auto answer = co_await call(path_of(known->api, method), {}, until);
+    auto answer = co_await call(path_of(known->api, method), message, until);
     // The connection may have been made anew under the call, to one that does not know that API.
     const bool moved = !answer && answer.error().code == Errc::kNotSupported && !is_known();
     if (!moved || again) co_return answer;
   }
 }
 
-asio::awaitable<Result<CriClient::Version>> CriClient::Impl::version(std::shared_ptr<Impl> self) {
+asio::awaitable<Result<CriClient::Version>> CriClient::Impl::version(Self self) {
   co_return co_await self->ask_version(self->deadline());
 }
 
-asio::awaitable<Stats> CriClient::Impl::list(std::shared_ptr<Impl> self,
-                                             std::string method,
-                                             StatsList::Kind kind) {
-  auto answer = co_await self->ask(method);
+asio::awaitable<Stats> CriClient::Impl::list(Self self, std::string method, StatsList::Kind kind) {
+  auto answer = co_await self->ask(method, {});
   if (!answer) co_return answer.error();
   StatsList list{kind, std::move(*answer)};
   std::vector<ContainerStats> out;

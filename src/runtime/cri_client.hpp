@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "base/result.hpp"
+#include "model/hook.hpp"
 #include "runtime/container_stats.hpp"
 
 namespace koordlet::runtime {
@@ -36,6 +37,11 @@ class CriClient {
   boost::asio::awaitable<Result<Version>> version();
   boost::asio::awaitable<Result<std::vector<ContainerStats>>> list_container_stats();
   boost::asio::awaitable<Result<std::vector<ContainerStats>>> list_pod_sandbox_stats();
+  /// All pods and containers; resources of those that have not ended, as the runtime has them. What
+  /// the CRI does not tell is empty: cgroup_parent, env, pid. Each call of it has its own timeout.
+  boost::asio::awaitable<Result<HookInventory>> inventory();
+  /// What is not said stays as it is. kNotSupported besides: a resctrl group.
+  boost::asio::awaitable<Result<void>> update_container(std::string id, HookResources resources);
 
  private:
   struct Impl;

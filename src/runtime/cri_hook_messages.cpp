@@ -1,6 +1,7 @@
 #include "runtime/cri_hook_messages.hpp"
 
 #include <cri.pb.h>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -158,6 +159,69 @@ Result<std::string> parse_id(std::string_view message) {
   if (!in) return in.error();
   if (in->id().empty()) return Error{Errc::kParse, "expected an id"};
   return in->id();
+}
+
+std::string encode_id(const std::string& id) {
+  cri::IdMessage out;
+  out.set_id(id);
+  return out.SerializeAsString();
+}
+
+Result<std::vector<HookPod>> parse_pod_list(std::string_view message) {
+  const auto in = parsed<cri::ListPodSandboxResponse>(message, "ListPodSandboxResponse");
+  if (!in) return in.error();
+  std::vector<HookPod> out;
+  for (const auto& item : in->items()) {
+    if (item.id().empty()) continue;
+    HookPod pod;
+    pod.id = item.id();
+    pod.uid = item.metadata().uid();
+    pod.ns = item.metadata().namespace_();
+    pod.name = item.metadata().name();
+    pod.labels = {item.labels().begin(), item.labels().end()};
+    pod.annotations = {item.annotations().begin(), item.annotations().end()};
+    pod.runtime_handler = item.runtime_handler();
+    out.push_back(std::move(pod));
+  }
+  return out;
+}
+
+Result<std::vector<HookContainer>> parse_container_list(std::string_view message) {
+  const auto in = parsed<cri::ListContainersResponse>(message, "ListContainersResponse");
+  if (!in) return in.error();
+  using State = HookContainer::State;
+  constexpr State kStates[] = {State::kCreated, State::kRunning, State::kStopped};
+  std::vector<HookContainer> out;
+  for (const auto& item : in->containers()) {
+    if (item.id().empty()) continue;
+    HookContainer container;
+    container.id = item.id();
+    container.pod_id = item.pod_sandbox_id();
+    container.name = item.metadata().name();
+    const bool known = item.state() >= 0 && item.state() < static_cast<int>(std::size(kStates));
+    container.state = known ? kStates[item.state()] : State::kUnknown;
+    container.labels = {item.labels().begin(), item.labels().end()};
+    container.annotations = {item.annotations().begin(), item.annotations().end()};
+    out.push_back(std::move(container));
+  }
+  return out;
+}
+
+Result<CriContainerStatus> parse_container_status(std::string_view message) {
+  const auto in = parsed<cri::ContainerStatusResponse>(message, "ContainerStatusResponse");
+  if (!in) return in.error();
+  CriContainerStatus out;
+  if (!in->status().resources().has_linux()) return out;
+  const auto& said = in->status().resources().linux();
+  auto resources = resources_of(said);
+  if (!resources) return resources.error();
+  out.resources = std::move(*resources);
+  out.oom_score_adj = said.oom_score_adj();
+  return out;
+}
+
+Result<std::string> encode_update_container(const std::string& id, const HookResources& resources) {
+  return adjusted_update_container(encode_id(id), resources);
 }
 
 }  // namespace koordlet::runtime

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "model/hook.hpp"
@@ -39,5 +40,17 @@ Result<std::string> adjusted_update_container(std::string message, const HookRes
 
 /// Field 1 of requests and answers that name one pod or container. kParse: none.
 Result<std::string> parse_id(std::string_view message);
+std::string encode_id(const std::string& id);
+
+/// Answers to ListPodSandbox and ListContainers. An entry without an id is left out.
+Result<std::vector<HookPod>> parse_pod_list(std::string_view message);
+Result<std::vector<HookContainer>> parse_container_list(std::string_view message);
+struct CriContainerStatus {
+  HookResources resources{};  ///< empty: the runtime does not say
+  std::optional<std::int64_t> oom_score_adj{};
+};
+Result<CriContainerStatus> parse_container_status(std::string_view message);
+/// UpdateContainerResourcesRequest. kNotSupported: a resctrl group.
+Result<std::string> encode_update_container(const std::string& id, const HookResources& resources);
 
 }  // namespace koordlet::runtime

@@ -1,4 +1,3 @@
-#include <limits>
 #include <nri.pb.h>
 
 #include <fmt/format.h>
@@ -7,30 +6,12 @@
 #include "net/protobuf.hpp"
 #include "runtime/hook_decode.hpp"
 #include "runtime/nri_messages.hpp"
+#include "runtime/nri_resources.hpp"
 
 namespace koordlet::runtime {
 namespace {
 
 using net::parse_message;
-
-Result<HookResources> resources_of(const nri::LinuxResources& in) {
-  HookResources out;
-  const auto& cpu = in.cpu();
-  if (cpu.shares().value() > 0) out.cpu_shares = cpu.shares().value();
-  using std::chrono::microseconds;
-  out.cpu_quota = limit_of<microseconds>(cpu.quota().value());
-  const auto period = cpu.period().value();
-  if (period > 0 && period <= std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-    out.cpu_period = microseconds{static_cast<std::int64_t>(period)};
-  if (const auto ok = read_set(out.cpus, cpu.cpus(), "cpus"); !ok) return ok.error();
-  if (const auto ok = read_set(out.mems, cpu.mems(), "mems"); !ok) return ok.error();
-  const auto& memory = in.memory();
-  out.memory_limit = limit_of<Bytes>(memory.limit().value());
-  out.memory_swap_limit = limit_of<Bytes>(memory.swap().value());
-  if (!in.rdt_class().value().empty()) out.rdt_class = in.rdt_class().value();
-  out.unified = {in.unified().begin(), in.unified().end()};
-  return out;
-}
 
 Result<HookPod> pod_of(const nri::PodSandbox& in) {
   if (in.id().empty()) return Error{Errc::kParse, "pod: expected an id"};

@@ -1,44 +1,17 @@
 #include <nri.pb.h>
 
 #include "runtime/nri_messages.hpp"
+#include "runtime/nri_resources.hpp"
 
 namespace koordlet::runtime {
 namespace {
 
-constexpr std::int64_t kUnlimited = -1;  // as NRI spells it
 constexpr std::size_t kEntryPrefix = 6;  // tag and length of an entry below 4 MiB, at most
-
-void fill(nri::LinuxCpu& out, const HookResources& in) {
-  if (in.cpu_shares) out.mutable_shares()->set_value(*in.cpu_shares);
-  if (in.cpu_quota) {
-    const auto& bound = in.cpu_quota->bound();
-    out.mutable_quota()->set_value(bound ? bound->count() : kUnlimited);
-  }
-  if (in.cpu_period)
-    out.mutable_period()->set_value(static_cast<std::uint64_t>(in.cpu_period->count()));
-  if (in.cpus) out.set_cpus(in.cpus->to_string());
-  if (in.mems) out.set_mems(in.mems->to_string());
-}
-
-std::int64_t bytes_of(const Limit<Bytes>& limit) {
-  return limit.bound() ? limit.bound()->v : kUnlimited;
-}
-
-/// A part that has nothing to say is left out: an empty message may mean something.
-void fill(nri::LinuxResources& out, const HookResources& in) {
-  if (in.cpu_shares || in.cpu_quota || in.cpu_period || in.cpus || in.mems)
-    fill(*out.mutable_cpu(), in);
-  if (in.memory_limit) out.mutable_memory()->mutable_limit()->set_value(bytes_of(*in.memory_limit));
-  if (in.memory_swap_limit)
-    out.mutable_memory()->mutable_swap()->set_value(bytes_of(*in.memory_swap_limit));
-  if (in.rdt_class) out.mutable_rdt_class()->set_value(*in.rdt_class);
-  for (const auto& [file, content] : in.unified) (*out.mutable_unified())[file] = content;
-}
 
 nri::ContainerUpdate message_of(const HookUpdate& in) {
   nri::ContainerUpdate out;
   out.set_container_id(in.container_id);
-  fill(*out.mutable_linux()->mutable_resources(), in.resources);
+  runtime::fill(*out.mutable_linux()->mutable_resources(), in.resources);
   out.set_ignore_failure(in.ignore_failure);
   return out;
 }
@@ -59,7 +32,7 @@ void fill(nri::LinuxContainerAdjustment& out, const HookAdjustment& in) {
     to.set_minor(device.minor);
     if (device.mode) to.mutable_file_mode()->set_value(*device.mode);
   }
-  if (in.resources != HookResources{}) fill(*out.mutable_resources(), in.resources);
+  if (in.resources != HookResources{}) runtime::fill(*out.mutable_resources(), in.resources);
   if (in.oom_score_adj) out.mutable_oom_score_adj()->set_value(*in.oom_score_adj);
 }
 

@@ -14,11 +14,13 @@
 #include "net/grpc_client.hpp"
 #include "net/listener.hpp"
 #include "net/unix_connect.hpp"
+#include "runtime/cri_hook_messages.hpp"
 #include "support/async.hpp"
 #include "support/fake_cri_server.hpp"
 #include "support/fake_tree.hpp"
 #include "support/skip.hpp"
 #include "unit/app/built_binary.hpp"
+#include "unit/runtime/nri_fixture.hpp"
 
 namespace koordlet::test {
 namespace {
@@ -44,6 +46,10 @@ class ProxyProcess {
             listen.c_str(),
             "--runtime",
             runtime.c_str(),
+            "--hooks",
+            (listen + ".hooks").c_str(),
+            "--hook-timeout",
+            "10s",
             nullptr);
     ::_exit(127);
   }
@@ -80,12 +86,24 @@ TEST_SUITE("cri-proxy") {
     REQUIRE(plain.has_value());
     CHECK(plain->verb == Verb::kCriProxy);
     CHECK(plain->proxy.runtime == "/run/containerd/containerd.sock");
-    const auto all = parse_command_line(
-        {"cri-proxy", "--listen", "/run/a", "--runtime", "/run/b", "--grace", "2s"});
+    const auto all = parse_command_line({"cri-proxy",
+                                         "--listen",
+                                         "/run/a",
+                                         "--runtime",
+                                         "/run/b",
+                                         "--grace",
+                                         "2s",
+                                         "--hooks",
+                                         "/run/c",
+                                         "--hook-timeout",
+                                         "100ms"});
     REQUIRE(all.has_value());
     CHECK(all->proxy.listen == "/run/a");
     CHECK(all->proxy.runtime == "/run/b");
     CHECK(all->proxy.grace == milliseconds{2000});
+    CHECK(all->proxy.hooks == "/run/c");
+    CHECK(all->proxy.hook_timeout == milliseconds{100});
+    CHECK(parse_command_line({"cri-proxy", "--hooks", ""})->proxy.hooks.empty());
   }
 
   TEST_CASE("command line: what is refused, in one line") {
@@ -95,6 +113,13 @@ TEST_SUITE("cri-proxy") {
         {"cri-proxy", "--listen", "/" + std::string(107, 'a')},
         {"cri-proxy", "--listen", "/run/a", "--runtime", "/run/a"},
         {"cri-proxy", "--grace", "soon"},
+        {"cri-proxy", "--hooks", "run/h"},
+        {"cri-proxy", "--hooks", "/run/koordlet/cri.sock"},
+        {"cri-proxy", "--hooks", "/run/containerd/containerd.sock"},
+        {"cri-proxy", "--hook-timeout", "9ms"},
+        {"cri-proxy", "--hook-timeout", "31s"},
+        {"cri-proxy", "--hook-timeout", "long"},
+        {"run", "--hooks", "/run/h"},
         {"cri-proxy", "--grace", "11m"},
         {"cri-proxy", "extra"},
         {"status", "--listen", "/run/a"}};
@@ -133,6 +158,65 @@ TEST_SUITE("cri-proxy") {
     proxy.signal(SIGTERM);
     CHECK(proxy.wait() == 0);
     CHECK(::access(listen.c_str(), F_OK) != 0);
+  }
+
+  TEST_CASE(
+      "a process: a daemon that connects answers creations; without one they pass as before") {
+    KOORDLET_SKIP_UNLESS(built(), "the program is not built");
+    const FakeTree tree;
+    boost::asio::io_context io;
+    const auto id = [](std::string_view text) { return WireMessage{}.bytes(1, text).str(); };
+    const auto pod = WireMessage{}.part(1, WireMessage{}.bytes(1, "web").bytes(2, "u"));
+    const auto create = WireMessage{}
+                            .bytes(1, "p")
+                            .part(2, WireMessage{}.part(1, WireMessage{}.bytes(1, "main")))
+                            .part(3, pod)
+                            .str();
+    const std::string service = "/runtime.v1.RuntimeService/";
+    std::vector<std::string> created;
+    FakeCriServer runtime{io.get_executor(), tree.path("r"), [&](const GrpcCall& call) {
+                            GrpcAnswer out;
+                            if (call.path.ends_with("/CreateContainer")) {
+                              created.push_back(call.message);
+                              out.body = grpc_message(id("c" + std::to_string(created.size())));
+                            } else {
+                              out.body = grpc_message("");
+                            }
+                            return out;
+                          }};
+    const auto listen = tree.path("p");
+    ProxyProcess proxy{tree, listen, tree.path("r")};
+    REQUIRE(listens(io, listen));
+    net::Http2Client client{io.get_executor(), {listen, milliseconds{10'000}, 1u << 20}};
+    const auto post = [&] {
+      return run(io,
+                 net::grpc_call(client, service + "CreateContainer", create, milliseconds{10'000}));
+    };
+    REQUIRE(post().has_value());
+    CHECK(created.at(0) == create);
+
+    ScriptedHook hook;
+    runtime::NriEvents::Creation creation;
+    creation.adjustment.resources.cpu_shares = 512;
+    hook.creation = creation;
+    const SystemClock clock;
+    auto options = NriPair::quick();
+    options.socket = listen + ".hooks";
+    const auto nri = runtime::NriConnection::make(io.get_executor(), options, hook, clock).value();
+    Started<int> task{io, NriPair::body(*nri)};
+    REQUIRE(
+        run_until(io, [&] { return nri->status().state == runtime::NriStatus::State::kReady; }));
+    REQUIRE(post().has_value());
+    CHECK(created.at(1).starts_with(create));
+    CHECK(runtime::parse_create_container(created.at(1))->container.resources.cpu_shares == 512);
+    CHECK(hook.last_container.name == "main");
+    task.cancel();
+    REQUIRE(run_until(io, [&] { return task.done(); }));
+    REQUIRE(post().has_value());
+    CHECK(created.at(2) == create);
+    proxy.signal(SIGTERM);
+    CHECK(proxy.wait() == 0);
+    CHECK(::access((listen + ".hooks").c_str(), F_OK) != 0);
   }
 }
 

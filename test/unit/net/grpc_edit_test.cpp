@@ -13,12 +13,12 @@ const std::string kPath = "/runtime.v1.RuntimeService/CreateContainer";
 
 /// Answers as told, and remembers what it was told.
 struct FakeEditor : net::GrpcEditor {
-  enum class Way { kChange, kLeave, kThrow, kHang };
+  enum class Way { kChange, kLeave, kThrow, kHang, kRefuse };
 
   bool wants(std::string_view path) const override { return path == kPath; }
-  boost::asio::awaitable<std::optional<std::string>> edit(std::string,
-                                                          std::string message) override {
+  boost::asio::awaitable<Edit> edit(std::uint64_t call, std::string, std::string message) override {
     seen.push_back(message);
+    numbers.push_back(call);
     if (way == Way::kThrow) throw std::runtime_error{"a fault of the hook"};
     if (way == Way::kHang) {
       const auto ex = co_await boost::asio::this_coro::executor;
@@ -26,17 +26,22 @@ struct FakeEditor : net::GrpcEditor {
       co_await never.async_wait(reactor::use_ec);
       hung_ended = true;
     }
-    std::optional<std::string> out;
-    if (way != Way::kLeave) out = "edited " + message;
+    Edit out = std::optional<std::string>{};
+    if (way == Way::kRefuse) out = Error{Errc::kInvalid, "web/main: no such value"};
+    if (way == Way::kChange || way == Way::kHang) *out = "edited " + message;
     co_return out;
   }
-  void answered(std::string_view, std::string_view message, std::string_view answer) override {
-    told.emplace_back(message, answer);
+  void ended(const net::GrpcEnd& call) override {
+    ends.push_back(call.number);
+    in_time = call.in_time;
+    if (call.answer) told.emplace_back(call.message, *call.answer);
   }
 
   Way way = Way::kChange;
   bool hung_ended = false;
   std::vector<std::string> seen;
+  std::vector<std::uint64_t> numbers, ends;
+  bool in_time = false;
   std::vector<std::pair<std::string, std::string>> told;
 };
 
@@ -81,6 +86,8 @@ TEST_SUITE("grpc_forward editor") {
       CHECK(e.arrived() == "q");
       CHECK(status_of(*out) == "0");
       CHECK(e.t.forward.counters().edited == 0);
+      CHECK(e.ends == e.numbers);
+      CHECK(e.in_time == (way == FakeEditor::Way::kLeave));
       if (way == FakeEditor::Way::kHang) CHECK(e.t.until([&] { return e.hung_ended; }));
     }
   }
@@ -124,9 +131,23 @@ TEST_SUITE("grpc_forward editor") {
     REQUIRE(e.t.until([&] { return e.hung_ended && e.t.proxy.streams() == 0; }));
     CHECK(e.runtime.calls().empty());
     CHECK(e.t.forward.held() == 0);
+    CHECK(e.ends == e.numbers);
+    CHECK(e.told.empty());
   }
 
-  TEST_CASE("a call that failed is not told") {
+  TEST_CASE("part VII, proxy: a hook that refuses: the caller hears why, the runtime nothing") {
+    EditRig e;
+    e.way = FakeEditor::Way::kRefuse;
+    const auto out = e.t.post(kPath, "q");
+    REQUIRE(out.has_value());
+    CHECK(status_of(*out) == "13");
+    CHECK(e.runtime.calls().empty());
+    CHECK(e.t.forward.counters().refused == 1);
+    CHECK(e.ends == std::vector<std::uint64_t>{1});
+    CHECK(e.told.empty());
+  }
+
+  TEST_CASE("a call that failed is told without an answer, once") {
     EditRig e;
     GrpcAnswer failing;
     failing.body = grpc_message("x");
@@ -134,6 +155,7 @@ TEST_SUITE("grpc_forward editor") {
     e.runtime.set_script(always(failing));
     REQUIRE(e.t.post(kPath, "q").has_value());
     CHECK(e.told.empty());
+    CHECK(e.ends == std::vector<std::uint64_t>{1});
   }
 
   TEST_CASE("the hook's time is taken off grpc-timeout") {

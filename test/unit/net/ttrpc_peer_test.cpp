@@ -265,6 +265,39 @@ TEST_SUITE("ttrpc_peer/server") {
     CHECK(t.seen.size() == 1);
   }
 
+  TEST_CASE("an answer that comes later, and one that comes when nobody waits for it") {
+    boost::asio::io_context io;
+    RawTtrpc::Socket ours{io}, theirs{io};
+    boost::asio::local::connect_pair(ours, theirs);
+    const auto raw = std::make_shared<RawTtrpc>(std::move(theirs));
+    raw->start();
+    std::vector<TtrpcPeer::Reply> replies;
+    auto peer = std::make_unique<TtrpcPeer>(
+        std::move(ours),
+        TtrpcPeer::Options{"sock", 1, 2, 1u << 20},
+        [&](const TtrpcRequest&, TtrpcPeer::Reply reply) { replies.push_back(std::move(reply)); },
+        [](const Error&) {});
+    const auto first = raw->ask({"svc", "a", "", {}});
+    const auto second = raw->ask({"svc", "b", "", {}});
+    REQUIRE(run_until(io, [&] { return replies.size() == 2; }));
+    replies[1]({0, {}, "second"});
+    REQUIRE(run_until(io, [&] { return raw->answer(second) != nullptr; }));
+    CHECK(raw->answer(second)->payload == "second");
+    CHECK(raw->answer(first) == nullptr);
+    peer.reset();
+    replies[0]({0, {}, "nobody"});
+    REQUIRE(run_until(io, [&] { return !raw->is_open(); }));
+    CHECK(raw->answer(first) == nullptr);
+  }
+
+  TEST_CASE("ask() gives the status beside the payload") {
+    PeerPair t{always({9, "not now", {}})};
+    t.raw->start();
+    const auto out = run(t.io, t.peer->ask(PeerPair::to("x")));
+    REQUIRE(out.has_value());
+    CHECK(*out == TtrpcResponse{9, "not now", {}});
+  }
+
   TEST_CASE("a frame above the limit ends the stream with one line") {
     PeerPair t;
     t.raw->start();

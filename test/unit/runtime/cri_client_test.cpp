@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
 #include "cri_fixture.hpp"
+#include "support/hex.hpp"
 
 namespace koordlet::test {
 namespace {
@@ -70,6 +73,82 @@ TEST_SUITE("cri_client") {
     CHECK(out.error().code == Errc::kDenied);
     CHECK(out.error().context == t.tree.path("s") + ": " + kVersion1 + ": status 7: no rights");
     CHECK(t.paths() == Paths{kVersion1});
+  }
+
+  TEST_CASE("inventory: the lists, and the resources of those that have not ended") {
+    const auto metadata = WireMessage{}.bytes(1, "web").bytes(2, "u").bytes(3, "shop");
+    const auto pods = WireMessage{}.part(1,
+                                         WireMessage{}
+                                             .bytes(1, "p")
+                                             .part(2, metadata)
+                                             .entry(5, "l", "1")
+                                             .entry(6, "a", "2")
+                                             .bytes(7, "kata"));
+    const auto container = [](const char* id, std::uint64_t state) {
+      WireMessage out;
+      out.bytes(1, id).bytes(2, "p").part(3, WireMessage{}.bytes(1, "app"));
+      return out.number(6, state).entry(8, "l", "1").entry(9, "a", "2");
+    };
+    const auto containers = WireMessage{}
+                                .part(1, container("run", 1))
+                                .part(1, container("gone", 1))
+                                .part(1, container("old", 2))
+                                .part(1, WireMessage{}.bytes(2, "p"));  // no id
+    const auto status = WireMessage{}.part(
+        1,
+        WireMessage{}.part(
+            16,
+            WireMessage{}.part(
+                1,
+                WireMessage{}.number(1, 100'000).number(2, 50'000).number(3, 512).number(5, 999))));
+    const auto base = runtime_of("v1", kThree);
+    CriPair t{[=](const GrpcCall& call) {
+      if (call.path.ends_with("/ListPodSandbox")) return saying_message(pods);
+      if (call.path.ends_with("/ListContainers")) return saying_message(containers);
+      if (call.path.ends_with("/ContainerStatus"))
+        return call.message == WireMessage{}.bytes(1, "run").str() ? saying_message(status)
+                                                                   : with_status(5, "not%20found");
+      return base(call);
+    }};
+    const auto out = run(t.io, t.client->inventory());
+    REQUIRE(out.has_value());
+    REQUIRE(out->pods.size() == 1);
+    CHECK(out->pods[0].uid == "u");
+    CHECK(out->pods[0].ns == "shop");
+    CHECK(out->pods[0].runtime_handler == "kata");
+    CHECK(out->pods[0].annotations == std::map<std::string, std::string>{{"a", "2"}});
+    REQUIRE(out->containers.size() == 3);
+    CHECK(out->containers[0].state == HookContainer::State::kRunning);
+    CHECK(out->containers[0].resources.cpu_shares == 512);
+    CHECK(out->containers[0].resources.cpu_quota == Limit{std::chrono::microseconds{50'000}});
+    CHECK(out->containers[0].oom_score_adj == 999);
+    CHECK(out->containers[1].resources == HookResources{});
+    CHECK(out->containers[2].state == HookContainer::State::kStopped);
+    const auto asked = t.paths();
+    CHECK(std::count(asked.begin(), asked.end(), "/runtime.v1.RuntimeService/ContainerStatus") ==
+          2);
+  }
+
+  TEST_CASE("reference 24: the body of an update; a runtime that refuses it is told as it is") {
+    const auto base = runtime_of("v1", kThree);
+    std::string got;
+    CriPair t{[&](const GrpcCall& call) {
+      if (!call.path.ends_with("/UpdateContainerResources")) return base(call);
+      got = call.message;
+      return with_status(5, "no%20such%20container");
+    }};
+    HookResources resources;
+    resources.cpu_quota = Limit<std::chrono::microseconds>::unlimited();
+    resources.cpu_shares = 512;
+    resources.cpus = CpuSet::range(0, 3);
+    const auto out = run(t.io, t.client->update_container("abc", resources));
+    REQUIRE(out.has_error());
+    CHECK(out.error().code == Errc::kNotFound);
+    CHECK(got == from_hex("0a 03 61 62 63 12 13 10 ff ff ff ff ff ff ff ff ff 01 18 80 04 32 03 30"
+                          "2d 33"));
+    resources.rdt_class = "BE";
+    CHECK(run(t.io, t.client->update_container("abc", resources)).error().code ==
+          Errc::kNotSupported);
   }
 
   TEST_CASE("container statistics") {
