@@ -139,7 +139,8 @@ po::options_description all_options() {
   add("socket", po::value<std::string>());
   add("set", po::value<std::vector<std::string>>());
   for (const auto& o : kReplayOptions) add(std::string{o.name}.c_str(), po::value<std::string>());
-  for (const char* name : {"plot", "from", "since", "listen", "runtime", "hooks", "hook-timeout", "grace"})
+  for (const char* name :
+       {"plot", "from", "since", "listen", "runtime", "hooks", "hook-timeout", "grace"})
     add(name, po::value<std::string>());
   add("json", po::bool_switch());
   add("dry-run", po::bool_switch());

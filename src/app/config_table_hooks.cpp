@@ -41,6 +41,7 @@ void add_hooks(std::vector<Setting>& out) {
   KOORDLET_HOOK(oom_score_adj, "obey the annotations koordinator.sh/oom-score-adj and -spec");
   KOORDLET_HOOK(resctrl, "start in the control group of the class; the runtime must know RDT");
   KOORDLET_HOOK(gpu, "environment and mounts of the GPUs that the scheduler gave");
+  KOORDLET_HOOK(rdma, "device nodes of the RDMA functions that the scheduler gave; NRI only");
   KOORDLET_HOOK(group_identity, "an evaluation at once when a pod or a container starts");
   KOORDLET_HOOK(core_sched, "the same for core scheduling when a container starts");
 #undef KOORDLET_HOOK

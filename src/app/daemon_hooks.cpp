@@ -33,6 +33,14 @@ std::optional<policy::CpuPools> pools_of(const CpuTopology& cpus,
   return out;
 }
 
+HookDevice hook_device(const kernel::DeviceNode& node) {
+  HookDevice out;
+  out.path = node.path;
+  out.major = node.major;
+  out.minor = node.minor;
+  return out;
+}
+
 }  // namespace
 
 Result<void> Daemon::open_hooks() {
@@ -75,6 +83,7 @@ void Daemon::push_hooks(const Snapshot& snapshot) {
   if (status.pressure.decided) world.factor_permille = status.pressure.factor_permille;
   world.desired = &qos_->desired();
   if (const auto groups = resctrl_->state()) world.resctrl_groups = groups->groups;
+  if (config_.hooks.switches.rdma) add_verbs(snapshot.now, world);
   const bool active = !paused_ && !stopping_ && !config_.executor.dry_run && status.ready;
   hooks_->push(snapshot.state, std::move(world), active);
   if (!hooks_spawned_) {
@@ -96,6 +105,17 @@ std::optional<policy::CpuPools> Daemon::hook_pools(const Snapshot& snapshot) {
     hook_pools_version_ = snapshot.state->version;
   }
   return hook_pools_;
+}
+
+/// Functions come and go with the drivers' settings, seldom.
+void Daemon::add_verbs(MonoTime now, policy::HookWorld& world) {
+  constexpr std::chrono::minutes kAge{1};
+  if (!verbs_at_ || now - *verbs_at_ >= kAge) {
+    verbs_ = kernel::read_verbs_devices(config_.host);
+    verbs_at_ = now;
+  }
+  if (verbs_.connection_manager) world.rdma_cm = hook_device(*verbs_.connection_manager);
+  for (const auto& [id, node] : verbs_.by_pci) world.rdma.emplace(id, hook_device(node));
 }
 
 void Daemon::log_hooks() {

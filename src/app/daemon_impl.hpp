@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "kernel/cgroup_counters.hpp"
 #include "kernel/cgroup_fs.hpp"
+#include "kernel/verbs_devices.hpp"
 #include "model/kubelet_cpus.hpp"
 #include "modules/flight_recorder/flight_recorder.hpp"
 #include "modules/metric_advisor/interference_watch.hpp"
@@ -155,6 +156,7 @@ class Daemon {
   Result<void> open_hooks();
   void push_hooks(const Snapshot& snapshot);
   std::optional<policy::CpuPools> hook_pools(const Snapshot& snapshot);
+  void add_verbs(MonoTime now, policy::HookWorld& world);
   void log_hooks();
   void add_hooks(StatusView& v) const;
 
@@ -222,6 +224,8 @@ class Daemon {
   std::string hooks_logged_;
   std::optional<policy::CpuPools> hook_pools_;
   std::optional<MonoTime> hook_pools_at_;
+  kernel::VerbsDevices verbs_;
+  std::optional<MonoTime> verbs_at_;
   std::uint64_t hook_pools_version_ = 0;                   ///< of the state that they follow from
   std::unique_ptr<FlightRecorder> recorder_;               ///< nullptr: switched off
   std::optional<store::TickFrame::Evict> recorded_evict_;  ///< of this tick

@@ -1,7 +1,6 @@
 // What the CRI proxy adds to a call: runtime.v1 Version, one at a time, through it and without it.
 // Client, proxy and runtime have a thread and a loop each, as they have a process each on a node.
-#include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -14,22 +13,18 @@
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 
+#include "bench/cri_calls.hpp"
 #include "bench/report.hpp"
-#include "net/grpc_client.hpp"
 #include "net/grpc_forward.hpp"
 #include "net/http2_server.hpp"
-#include "support/async.hpp"
 #include "support/fake_cri_server.hpp"
 
 namespace {
 
 using namespace koordlet;
 namespace asio = boost::asio;
-using Steady = std::chrono::steady_clock;
 
 constexpr int kCalls = 10'000, kWarm = 500;
-constexpr std::chrono::seconds kPatience{60};
-const std::string kVersion = "/runtime.v1.RuntimeService/Version";
 
 /// A loop with its thread; what runs on it is made and ended there.
 class Loop {
@@ -68,28 +63,9 @@ struct Proxy {
   net::Http2Server server;
 };
 
-asio::awaitable<void> call(net::Http2Client& client, int count, std::vector<double>* us) {
-  for (int i = 0; i < count; ++i) {
-    const auto start = Steady::now();
-    const auto out = co_await net::grpc_call(client, kVersion, "\n\2v1", kPatience);
-    if (!out) throw std::runtime_error{out.error().context};
-    if (us != nullptr)
-      us->push_back(std::chrono::duration<double, std::micro>(Steady::now() - start).count());
-  }
-}
-
 std::vector<double> measure(const std::string& socket) {
-  asio::io_context io;
-  net::Http2Client client{io.get_executor(), {socket, kPatience, 1u << 20}};
-  std::vector<double> us;
-  test::run(io, call(client, kWarm, nullptr));
-  test::run(io, call(client, kCalls, &us));
-  std::sort(us.begin(), us.end());
-  return us;
-}
-
-double at(const std::vector<double>& all, double share) {
-  return all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1))];
+  bench::CriCaller caller{socket};
+  return bench::version_times(caller, kWarm, kCalls);
 }
 
 }  // namespace
@@ -109,8 +85,14 @@ int main() {
       return std::make_shared<Proxy>(io, proxy_socket, runtime_socket);
     }};
     const auto direct = measure(runtime_socket), through = measure(proxy_socket);
-    bench::print("cri_proxy_call", at(through, 0.5), "us (median, 10k calls)", at(direct, 0.5));
-    bench::print("cri_proxy_call_p99", at(through, 0.99), "us (p99)", at(direct, 0.99));
+    bench::print("cri_proxy_call",
+                 bench::quantile(through, 0.5),
+                 "us (median, 10k calls)",
+                 bench::quantile(direct, 0.5));
+    bench::print("cri_proxy_call_p99",
+                 bench::quantile(through, 0.99),
+                 "us (p99)",
+                 bench::quantile(direct, 0.99));
   }
   std::filesystem::remove_all(folder);
   return 0;

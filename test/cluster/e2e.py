@@ -14,30 +14,12 @@ import time
 import traceback
 
 import kit
-from kit import BURN, Koordlet, apply, check, get, kubectl, percentile, pod, running, until
+import hooks_cases  # noqa: F401 (its cases enter the list)
+from kit import (BURN, CASES, Koordlet, apply, case, check, figure, get, kubectl, node_slo, percentile, pod, running,
+                 until, without_slo)
 
 BINARY = os.path.abspath(sys.argv[1])
 NODE = kit.NODE
-CASES = []
-
-
-def case(f):
-    CASES.append(f)
-    return f
-
-
-def figure(text):
-    print(f"    {text}", flush=True)
-
-
-def node_slo(spec):
-    return {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO",
-            "metadata": {"name": NODE}, "spec": spec}
-
-
-def without_slo():
-    kubectl("delete", "nodeslo", NODE, "--ignore-not-found")
-
 
 def metric_age():
     m = get("nodemetric", NODE)
@@ -279,44 +261,6 @@ def eviction_storm(k):
     finally:
         without_slo()
         kit.delete_pods(*names)
-
-
-@case
-def runtime_hooks(k):
-    """50 BE and 50 LS pods: every container finds its values in its cgroup with its first instruction"""
-    first = "cat /sys/fs/cgroup/cpu/cpu.shares /sys/fs/cgroup/memory/memory.limit_in_bytes; sleep 100000"
-    batch = {"kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": "64Mi"}
-    pods = {}
-    for i in range(50):
-        pods[f"be-{i:02}"] = (pod(f"be-{i:02}", first, {"koordinator.sh/qosClass": "BE"},
-                                  resources={"requests": batch, "limits": batch}), ["512", str(64 * 2**20)])
-        own = {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "32Mi"}}
-        pods[f"ls-{i:02}"] = (pod(f"ls-{i:02}", first, {"koordinator.sh/qosClass": "LS"}, resources=own),
-                              ["10", str(32 * 2**20)])
-
-    def printed(name):
-        uid = get("pod", name)["metadata"]["uid"]
-        path = f"/var/log/pods/default_{name}_{uid}/main/0.log"
-        return [line.split(" ", 3)[3].strip() for line in kit.read(path).splitlines()] if os.path.exists(path) else []
-
-    try:
-        # Off: under the caps of a node that starts 100 pods they would take minutes to start.
-        apply(node_slo({"resourceUsedThresholdWithBE": {"enable": False}}))
-        until(10, "NRI is ready", lambda: k.status().get("hooks", {}).get("state") == "ready")
-        apply(*[p for p, _ in pods.values()])
-        wrong = []
-        for name, (_, expected) in pods.items():
-            found = until(300, f"{name} has printed", lambda n=name: len(printed(n)) == 2 and printed(n), 0.5)
-            if found != expected:
-                wrong.append(f"{name}: {found}, expected {expected}")
-        figure(f"right {len(pods) - len(wrong)}/{len(pods)}")
-        hooks = k.status()["hooks"]
-        figure("longest answer {longest_answer_us} us, {events} events, {unknown_pods} of pods that the state did not know"
-               .format(**hooks))
-        check(not wrong, "; ".join(wrong[:3]))
-    finally:
-        without_slo()
-        kit.delete_pods(*pods)
 
 
 @case

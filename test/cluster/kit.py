@@ -16,6 +16,19 @@ NODE = os.environ.get("KOORDLET_CLUSTER_NODE", "node1")
 CGROUP = "/sys/fs/cgroup"
 
 
+CASES = []
+
+
+def case(f):
+    """Enters a case into the suite; it gets the daemon under test."""
+    CASES.append(f)
+    return f
+
+
+def figure(text):
+    print(f"    {text}", flush=True)
+
+
 class Failure(Exception):
     """A case that did not show what it must."""
 
@@ -80,6 +93,15 @@ def pod(name, command="sleep 100000", labels=None, annotations=None, resources=N
             "metadata": {"name": name, "namespace": "default", "labels": labels or {},
                          "annotations": annotations or {}},
             "spec": spec}
+
+
+def node_slo(spec):
+    return {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeSLO",
+            "metadata": {"name": NODE}, "spec": spec}
+
+
+def without_slo():
+    kubectl("delete", "nodeslo", NODE, "--ignore-not-found")
 
 
 BURN = "while :; do :; done"
