@@ -44,13 +44,14 @@ e2e:
 
 bench:
 	@scripts/install-deps test
-	@scripts/build release bench_control_plane bench_kernel bench_collect bench_qos bench_store bench_cri_proxy
+	@scripts/build release bench_control_plane bench_kernel bench_collect bench_qos bench_store bench_cri_proxy bench_hooks
 	@build/release/test/bench_control_plane
 	@build/release/test/bench_kernel
 	@build/release/test/bench_collect
 	@build/release/test/bench_qos
 	@build/release/test/bench_store
 	@build/release/test/bench_cri_proxy
+	@build/release/test/bench_hooks
 
 format:
 	@git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format-14 -i

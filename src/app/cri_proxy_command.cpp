@@ -78,7 +78,7 @@ class ProxyHooks {
   net::GrpcEditor& editor() { return editor_; }
   std::string summary() const {
     const auto& e = editor_.counters();
-    const auto& h = host_.status();
+    const auto h = host_.status();
     return fmt::format("{} hooks asked, {} unanswered, {} refused, {} failed, {} repaired",
                        e.asked,
                        h.unanswered,
@@ -99,9 +99,9 @@ class ProxyHooks {
   runtime::NriHost::Deps deps() {
     runtime::NriHost::Deps out;
     out.inventory = [this] { return list(); };
-    out.update = [this](HookUpdate update) {
-      return client_.update_container(editor_.id_of(update.container_id),
-                                      std::move(update.resources));
+    out.update = [this](HookUpdate update) { return update_container(std::move(update)); };
+    out.is_known = [this](const std::string& id) {
+      return editor_.inventory()->find_container(editor_.id_of(id)) != nullptr;
     };
     out.on_change = [this] { log_change(); };
     return out;
@@ -113,8 +113,14 @@ class ProxyHooks {
     listing.take(*listed);
     co_return editor_.inventory()->all();
   }
+  asio::awaitable<Result<void>> update_container(HookUpdate update) {
+    auto done = co_await client_.update_container(editor_.id_of(update.container_id),
+                                                  std::move(update.resources));
+    if (!done) log::warn("hooks", fmt::format("update: {}", done.error().context));
+    co_return done;
+  }
   void log_change() const {
-    const auto& s = host_.status();
+    const auto s = host_.status();
     if (s.ready) {
       log::info(
           "hooks",

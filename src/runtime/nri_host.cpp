@@ -50,6 +50,12 @@ void NriHost::changed(bool ready, std::string why) {
   if (!same && deps_.on_change) deps_.on_change();
 }
 
+NriHost::Status NriHost::status() const {
+  auto out = status_;
+  out.updates_waiting = waiting_.size();
+  return out;
+}
+
 std::uint64_t NriHost::session() const {
   return session_ && session_->ready ? session_->number : 0;
 }
@@ -121,28 +127,6 @@ void NriHost::answer(Session& session, const net::TtrpcRequest& request, const R
   if (const auto sound = check_updates(*updates); !sound)
     return refuse(net::kStatusInvalidArgument, sound.error().context);
   tasks_.spawn("updates", answer_updates(std::move(*updates), reply));
-}
-
-asio::awaitable<void> NriHost::answer_updates(Updates updates, Reply reply) {
-  const auto failed = co_await carry_out(std::move(updates));
-  reply({net::kStatusOk, {}, encode_failed_updates(failed)});
-}
-
-/// Those that failed.
-asio::awaitable<NriHost::Updates> NriHost::carry_out(Updates updates) {
-  Updates failed;
-  for (auto& update : updates) {
-    const auto done = co_await deps_.update(update);
-    if (done) {
-      ++status_.updates;
-    } else {
-      ++status_.updates_failed;
-      failed.push_back(std::move(update));
-    }
-    const auto state = co_await asio::this_coro::cancellation_state;
-    if (reactor::is_stopped(state)) break;
-  }
-  co_return failed;
 }
 
 void NriHost::unanswered(std::string why) {
@@ -233,6 +217,7 @@ asio::awaitable<void> NriHost::tell(std::string method, std::string body) {
 }
 
 void NriHost::happened(HookEvent event, const HookPod& pod, const HookContainer* container) {
+  if (event == HookEvent::kRemoveContainer && container != nullptr) waiting_.erase(container->id);
   if (!session_) return;
   if (!session_->ready) {
     if (session_->later.size() >= kMostLater) {

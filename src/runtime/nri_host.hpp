@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -35,15 +36,17 @@ class NriHost final : public CriHooks {
     std::string runtime_version{};
     std::chrono::milliseconds timeout{2'000};  ///< of one hook
     std::chrono::milliseconds register_time{5'000};
-    std::chrono::milliseconds retry{1'000};  ///< of the runtime's lists while it is away
+    std::chrono::milliseconds retry{1'000};  ///< of lists and updates while the runtime is away
     std::size_t part_bytes = 1u << 20;       ///< of one Synchronize
   };
   struct Deps {
     /// What the runtime has; asked again after an error.
     std::function<boost::asio::awaitable<Result<HookInventory>>()> inventory;
-    /// Changes a container; its id is one that hooks were told.
+    /// Changes a container; its id is one that hooks were told. After an error that may pass
+    /// (kBusy, kIo, kNotFound) it is asked again, while is_known() says so.
     std::function<boost::asio::awaitable<Result<void>>(HookUpdate)> update;
-    std::function<void()> on_change{};  ///< Status::ready or why is another one
+    std::function<bool(const std::string& id)> is_known{};  ///< empty: all are
+    std::function<void()> on_change{};                      ///< Status::ready or why is another one
   };
   struct Status {
     bool ready = false;
@@ -52,12 +55,13 @@ class NriHost final : public CriHooks {
     std::uint64_t connections = 0;
     std::uint64_t turned_away = 0;  ///< further ones while one was open
     std::uint64_t asked = 0;
-    std::uint64_t unanswered = 0;  ///< late, lost, or not to be understood
-    std::uint64_t refused = 0;     ///< answers that are errors
-    std::uint64_t updates = 0;     ///< of running containers, carried out
-    std::uint64_t updates_failed = 0;
-    std::uint64_t repaired = 0;  ///< containers that were made unasked and looked at since
-    std::uint64_t dropped = 0;   ///< events: too many waited for the daemon
+    std::uint64_t unanswered = 0;      ///< late, lost, or not to be understood
+    std::uint64_t refused = 0;         ///< answers that are errors
+    std::uint64_t updates = 0;         ///< of running containers, carried out
+    std::uint64_t updates_failed = 0;  ///< refused for good
+    std::size_t updates_waiting = 0;   ///< for the runtime to come back
+    std::uint64_t repaired = 0;        ///< containers that were made unasked and looked at since
+    std::uint64_t dropped = 0;         ///< events: too many waited for the daemon
   };
   NriHost(boost::asio::any_io_executor ex, Options options, Deps deps);
   ~NriHost() override;
@@ -67,7 +71,7 @@ class NriHost final : public CriHooks {
   Result<void> listen();  ///< errors as HttpServer::listen_unix
   /// Until cancelled. Once, after listen().
   boost::asio::awaitable<void> run();
-  const Status& status() const { return status_; }
+  Status status() const;
 
   std::uint64_t session() const override;
   Answer<HookAdjustment> create_container(HookPod pod, HookContainer container) override;
@@ -94,6 +98,8 @@ class NriHost final : public CriHooks {
   void answer(Session& session, const net::TtrpcRequest& request, const Reply& reply);
   Awaitable<void> answer_updates(Updates updates, Reply reply);
   Awaitable<Updates> carry_out(Updates updates);
+  bool wait_with(HookUpdate update, const Error& why);
+  Awaitable<void> carry_out_later();
   Awaitable<Result<std::optional<std::string>>> ask(std::string method, std::string body);
   Awaitable<void> tell(std::string method, std::string body);
   Awaitable<void> repair(HookPod pod, HookContainer container);
@@ -106,6 +112,9 @@ class NriHost final : public CriHooks {
   std::optional<net::Listener> listener_{};
   reactor::TaskGroup tasks_;
   std::shared_ptr<Session> session_{};  ///< nullptr: nobody is connected
+  /// Updates that the runtime could not take, by container; of the session that is open.
+  std::map<std::string, HookUpdate> waiting_{};
+  bool retrying_ = false;
   Status status_{};
 };
 

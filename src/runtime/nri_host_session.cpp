@@ -29,7 +29,7 @@ asio::awaitable<void> NriHost::serve(std::shared_ptr<Session> session) {
   bool stop = reactor::is_stopped(state);
   Result<void> met;
   if (!session->plugin)
-    met = Error{Errc::kBusy, "no registration in time"};
+    met = session->peer->failure().value_or(Error{Errc::kBusy, "no registration in time"});
   else if (!stop)
     met = co_await introduce(session);
   state = co_await asio::this_coro::cancellation_state;
@@ -44,7 +44,10 @@ asio::awaitable<void> NriHost::serve(std::shared_ptr<Session> session) {
   if (met && session->peer->failure()) why = session->peer->failure()->context;
   session->ready = false;
   session->peer.reset();
-  if (session_ == session) session_.reset();
+  if (session_ == session) {
+    session_.reset();
+    waiting_.clear();  // the next one is told what there is
+  }
   status_.plugin.clear();
   changed(false, printable(why, kShown));
 }

@@ -25,7 +25,7 @@ constexpr std::uint64_t kNodeNetwork = 2;  // NamespaceMode NODE
 WireMessage sandbox_config(const std::string& name) {
   const auto metadata = WireMessage{}.bytes(1, name).bytes(2, "uid-" + name).bytes(3, "bench");
   const auto network = WireMessage{}.part(1, WireMessage{}.number(1, kNodeNetwork));
-  const auto lin = WireMessage{}.bytes(1, "/kubepods/besteffort/pod" + name).part(2, network);
+  const auto lin = WireMessage{}.bytes(1, "/kubepods/besteffort").part(2, network);
   return WireMessage{}.part(1, metadata).entry(6, "koordinator.sh/qosClass", "BE").part(8, lin);
 }
 

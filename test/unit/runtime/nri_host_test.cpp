@@ -1,5 +1,7 @@
 #include "runtime/nri_host.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "net/ttrpc_peer.hpp"
@@ -39,6 +41,7 @@ struct HostRig {
     NriHost::Deps deps;
     deps.inventory = [this] { return list(); };
     deps.update = [this](HookUpdate update) { return apply(std::move(update)); };
+    deps.is_known = [this](const std::string&) { return known; };
     deps.on_change = [this] { ++changes; };
     host = std::make_unique<NriHost>(io.get_executor(), std::move(options), std::move(deps));
     host->listen().value();
@@ -59,7 +62,12 @@ struct HostRig {
   }
   boost::asio::awaitable<Result<void>> apply(HookUpdate update) {
     Result<void> out;
-    if (update.container_id == "broken") out = Error{Errc::kNotFound, "no such container"};
+    if (update.container_id == "broken") out = Error{Errc::kInvalid, "no such value"};
+    if (update.container_id == "gone") out = Error{Errc::kNotFound, "no such container"};
+    if (fail_updates > 0) {
+      --fail_updates;
+      co_return Error{Errc::kBusy, "the runtime is away"};
+    }
     applied.push_back(std::move(update));
     co_return out;
   }
@@ -76,7 +84,8 @@ struct HostRig {
   FakeTree tree;
   boost::asio::io_context io;
   HookInventory inventory{{a_pod()}, {a_container("old1"), a_container("old2")}};
-  int listed = 0, fail_lists = 0, changes = 0;
+  int listed = 0, fail_lists = 0, fail_updates = 0, changes = 0;
+  bool known = true;
   std::vector<HookUpdate> applied;
   std::unique_ptr<NriHost> host;
   std::unique_ptr<Started<int>> task;
@@ -215,6 +224,44 @@ TEST_SUITE("nri_host") {
     p.nri->queue(quota_update("broken", 9'000)).value();
     REQUIRE(r.until([&] { return p.nri->status().updates_failed == 1; }));
     CHECK(r.host->status().updates_failed == 1);
+  }
+
+  TEST_CASE("updates that the runtime cannot take now are tried again, the newest over the older") {
+    HostRig r;
+    r.fail_updates = 4;
+    Plugin p{r};
+    p.hook.sync_answer =
+        std::vector<HookUpdate>{quota_update("old1", 1'000), quota_update("old2", 2'000)};
+    REQUIRE(p.start());
+    REQUIRE(r.until([&] { return r.host->status().updates_waiting == 2; }));
+    HookUpdate newer = quota_update("old1", 3'000);
+    newer.resources.cpu_shares = 512;
+    p.nri->queue(newer).value();
+    REQUIRE(r.until([&] { return r.host->status().updates == 2; }));
+    CHECK(r.applied.size() == 2);
+    CHECK(r.host->status().updates_waiting == 0);
+    CHECK(r.host->status().updates_failed == 0);
+    for (const auto& update : r.applied) {
+      if (update.container_id == "old2") CHECK(update == quota_update("old2", 2'000));
+    }
+    // It may have come before or after the first success; in the end it is what holds.
+    REQUIRE(r.until([&] { return p.nri->status().updates_sent == 1; }));
+    const auto last = std::find_if(r.applied.rbegin(), r.applied.rend(), [](const auto& update) {
+      return update.container_id == "old1";
+    });
+    CHECK(last->resources.cpu_quota == Limit{std::chrono::microseconds{3'000}});
+  }
+
+  TEST_CASE("an update of a container that is gone waits only while somebody knows it") {
+    HostRig r;
+    Plugin p{r};
+    p.hook.sync_answer = std::vector<HookUpdate>{quota_update("gone", 1'000)};
+    REQUIRE(p.start());
+    REQUIRE(r.until([&] { return r.applied.size() > 2; }));
+    CHECK(r.host->status().updates_waiting == 1);
+    r.known = false;
+    REQUIRE(r.until([&] { return r.host->status().updates_failed == 1; }));
+    CHECK(r.host->status().updates_waiting == 0);
   }
 
   TEST_CASE("part VII, proxy: a hook that fails: Ignore changes nothing, Fail refuses") {
