@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
@@ -116,12 +117,28 @@ Result<void> NriConnection::queue(HookUpdate update) {
   return ok;
 }
 
-net::TtrpcResponse NriConnection::answer(const net::TtrpcRequest& request) {
-  auto out = plugin_.answer(request);
+void NriConnection::take(const net::TtrpcRequest& request, Reply reply) {
+  auto out = plugin_.begin_answer(request);
+  if (!out) return step_later(std::move(reply));
+  answered();
+  reply(std::move(*out));
+}
+
+/// A turn of the loop a step.
+void NriConnection::step_later(Reply reply) {
+  asio::post(ex_, [this, alive = std::weak_ptr{alive_}, reply = std::move(reply)]() mutable {
+    if (alive.expired()) return;
+    auto out = plugin_.step();
+    if (!out) return step_later(std::move(reply));
+    answered();
+    reply(std::move(*out));
+  });
+}
+
+void NriConnection::answered() {
   last_request_ = clock_.now();
   look();
   wake_.cancel();
-  return out;
 }
 
 void NriConnection::look() {
@@ -143,6 +160,7 @@ void NriConnection::end() {
   const bool was_ready = status_.state == State::kReady;
   if (was_ready && clock_.now() - status_.since >= options_.stable) backoff_.reset();
   registered_.reset();
+  alive_.reset();
   plugin_.begin();
   look();
 }
@@ -214,13 +232,17 @@ asio::awaitable<Error> NriConnection::session() {
   if (!socket) co_return socket.error();
   const End guard{*this};
   plugin_.begin();
+  alive_ = std::make_shared<int>();
   ++status_.connections;
   net::TtrpcPeer::Options wire;
   wire.name = options_.socket;
-  net::TtrpcPeer peer{std::move(*socket),
-                      std::move(wire),
-                      [this](const net::TtrpcRequest& request) { return answer(request); },
-                      [this](const Error&) { wake_.cancel(); }};
+  net::TtrpcPeer peer{
+      std::move(*socket),
+      std::move(wire),
+      net::TtrpcPeer::LateHandler{[this](const net::TtrpcRequest& request, Reply reply) {
+        take(request, std::move(reply));
+      }},
+      [this](const Error&) { wake_.cancel(); }};
   net::TtrpcRequest request{kService,
                             "RegisterPlugin",
                             encode_register(options_.name, options_.index),

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -101,7 +102,10 @@ class NriConnection {
   bool may_flush(const net::TtrpcPeer& peer) const;
   std::optional<MonoTime> next_look() const;
   void wake_at(std::optional<MonoTime> at);
-  net::TtrpcResponse answer(const net::TtrpcRequest& request);
+  using Reply = std::function<void(net::TtrpcResponse)>;
+  void take(const net::TtrpcRequest& request, Reply reply);
+  void step_later(Reply reply);
+  void answered();
   void look();  ///< takes the state from what has happened
   void end();   ///< of a connection
 
@@ -113,6 +117,7 @@ class NriConnection {
   Backoff backoff_;
   NriStatus status_{};
   std::optional<MonoTime> registered_{};
+  std::shared_ptr<int> alive_{};  ///< while a connection is; what it posted looks first
   MonoTime last_request_{};
 };
 

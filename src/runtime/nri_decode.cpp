@@ -1,3 +1,4 @@
+#include <limits>
 #include <nri.pb.h>
 
 #include <fmt/format.h>
@@ -104,15 +105,35 @@ Result<NriConfigure> decode_configure(std::string_view bytes) {
   return out;
 }
 
-Result<NriSyncPart> decode_synchronize(std::string_view bytes) {
+Result<NriSyncEntries> decode_sync_entries(std::string_view bytes) {
   nri::SynchronizeRequest in;
   if (!parse_message(in, bytes)) return no_such_message("SynchronizeRequest");
-  NriSyncPart out;
+  NriSyncEntries out;
   out.more = in.more();
-  for (const auto& pod : in.pods())
-    if (!take(pod, &pod_of, out.inventory.pods)) ++out.damaged;
-  for (const auto& container : in.containers())
-    if (!take(container, &container_of, out.inventory.containers)) ++out.damaged;
+  for (auto& pod : *in.mutable_pods()) out.pods.push_back(std::move(pod));
+  for (auto& container : *in.mutable_containers()) out.containers.push_back(std::move(container));
+  return out;
+}
+
+bool take_entries(NriSyncEntries& from, std::size_t most, NriSyncPart& out) {
+  const auto count = from.pods.size() + from.containers.size();
+  out.more = from.more;
+  for (; most > 0 && from.at < count; --most, ++from.at) {
+    const auto n = from.at;
+    const bool sound =
+        n < from.pods.size()
+            ? take(from.pods[n], &pod_of, out.inventory.pods)
+            : take(from.containers[n - from.pods.size()], &container_of, out.inventory.containers);
+    if (!sound) ++out.damaged;
+  }
+  return from.at < count;
+}
+
+Result<NriSyncPart> decode_synchronize(std::string_view bytes) {
+  auto entries = decode_sync_entries(bytes);
+  if (!entries) return entries.error();
+  NriSyncPart out;
+  take_entries(*entries, std::numeric_limits<std::size_t>::max(), out);
   return out;
 }
 

@@ -25,8 +25,11 @@ class NriEvents {
   virtual ~NriEvents() = default;
 
   /// Once a connection, before events matter: all that the runtime has, entries it damaged left
-  /// out. The answer repairs what started while nobody was connected.
-  virtual Updates synchronize(const HookInventory& inventory) = 0;
+  /// out. A new one takes the place of one that was not worked on to its end.
+  virtual void begin_synchronize(HookInventory inventory) = 0;
+  /// Works on that for at most a millisecond. Puts onto `out` what repairs containers that started
+  /// while nobody was connected; true: there is more to do.
+  virtual Result<bool> synchronize_some(std::vector<HookUpdate>& out) = 0;
   /// Before the container exists. The answer must not name it among the updates.
   virtual Result<Creation> create_container(const HookPod& pod, const HookContainer& container) = 0;
   /// `container` is as it was; `asked` as somebody (the kubelet) wants it: only what is given there

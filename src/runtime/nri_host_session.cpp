@@ -22,7 +22,7 @@ constexpr std::size_t kShown = 200;
 
 /// The connection's whole life.
 asio::awaitable<void> NriHost::serve(std::shared_ptr<Session> session) {
-  changed(false, "connected, not registered");
+  status_.why = "connected, not registered";  // no news: a look at the socket says as much
   session->wake.expires_after(options_.register_time);
   if (!session->plugin) co_await session->wake.async_wait(use_ec);
   auto state = co_await asio::this_coro::cancellation_state;

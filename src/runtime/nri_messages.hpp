@@ -31,6 +31,16 @@ struct NriSyncPart {
   std::size_t damaged = 0;  ///< entries that had to be left out
   bool more = false;        ///< further parts follow
 };
+/// Its pods and containers, not read yet: thousands take longer than one handler may.
+struct NriSyncEntries {
+  std::vector<std::string> pods{}, containers{};
+  bool more = false;   ///< further parts follow
+  std::size_t at = 0;  ///< the next one, pods first
+};
+Result<NriSyncEntries> decode_sync_entries(std::string_view bytes);
+/// Reads up to `most` further entries onto `out`; true: there are more.
+bool take_entries(NriSyncEntries& from, std::size_t most, NriSyncPart& out);
+/// All at once.
 Result<NriSyncPart> decode_synchronize(std::string_view bytes);
 /// The first `count` updates.
 std::string encode_synchronize(const std::vector<HookUpdate>& updates,

@@ -14,11 +14,9 @@ namespace koordlet::runtime {
 using std::chrono::milliseconds;
 namespace {
 
+constexpr std::string_view kSynchronize = "Synchronize";
 constexpr std::string_view kService = "nri.pkg.api.v1alpha1.Plugin";
 constexpr milliseconds kMostBudget{200};
-/// A runtime drops a peer with 256 frames of 4 KiB that it has not read; a quarter of that.
-constexpr std::size_t kMostReply = 256 * 1024;
-constexpr std::size_t kMostInventory = 64u << 20;  // bytes of all parts of a Synchronize
 constexpr std::size_t kShown = 200;
 
 constexpr const char* kNames[] = {"RunPodSandbox",
@@ -59,11 +57,6 @@ std::optional<HookEvent> event_of(int number) {
 bool is_of_pod(HookEvent event) {
   return event == HookEvent::kRunPod || event == HookEvent::kStopPod ||
          event == HookEvent::kRemovePod;
-}
-
-template <class T>
-void append(std::vector<T>& to, std::vector<T> from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 /// What a hook throws, as an error.
@@ -109,6 +102,7 @@ struct NriPlugin::Method {
 void NriPlugin::begin() {
   runtime_ = {};
   parts_.reset();
+  sync_.reset();
   synchronized_ = false;
   shut_down_ = false;
   updates_.clear();
@@ -120,21 +114,11 @@ milliseconds NriPlugin::budget() const {
   return out;
 }
 
-template <class T>
-Result<T> NriPlugin::counted(Result<T> read) {
-  if (!read) {
-    ++counters_.damaged;
-    protocol_fault_ = true;
-  }
-  return read;
-}
-
-net::TtrpcResponse NriPlugin::answer(const net::TtrpcRequest& request) {
+std::optional<net::TtrpcResponse> NriPlugin::begin_answer(const net::TtrpcRequest& request) {
   using P = NriPlugin;
   using In = std::string_view;
   static constexpr Method kMethods[] = {
       {"Configure", [](P& p, In in) { return p.configure(in); }, false},
-      {"Synchronize", [](P& p, In in) { return p.synchronize(in); }, false},
       {"Shutdown", [](P& p, In in) { return p.shutdown(in); }, false},
       {"CreateContainer", [](P& p, In in) { return p.create_container(in); }},
       {"UpdateContainer", [](P& p, In in) { return p.update_container(in); }},
@@ -155,22 +139,54 @@ net::TtrpcResponse NriPlugin::answer(const net::TtrpcRequest& request) {
        [](P& p, In in) { return p.container_event(HookEvent::kRemoveContainer, in); }},
   };
   ++counters_.requests;
+  const auto began = clock_.now();
+  if (request.service == kService && request.method == kSynchronize) {
+    const auto ok = begin_sync(request.payload);
+    if (ok) return std::nullopt;
+    return respond(kSynchronize, false, began, ok.error());
+  }
   const auto* const method = std::find_if(
       std::begin(kMethods), std::end(kMethods), [&](auto& m) { return m.name == request.method; });
   if (request.service != kService || method == std::end(kMethods)) {
     ++counters_.unknown;
-    return {net::kStatusUnimplemented, request.service + "/" + request.method + ": unknown", {}};
+    return net::TtrpcResponse{
+        net::kStatusUnimplemented, request.service + "/" + request.method + ": unknown", {}};
   }
-  const auto began = clock_.now();
-  auto payload = guarded(*method, request.payload);
+  return respond(method->name, method->hook, began, guarded(*method, request.payload));
+}
+
+net::TtrpcResponse NriPlugin::answer(const net::TtrpcRequest& request) {
+  auto out = begin_answer(request);
+  while (!out) out = step();
+  return std::move(*out);
+}
+
+std::optional<net::TtrpcResponse> NriPlugin::step() {
+  const auto began = sync_->began;
+  protocol_fault_ = false;
+  std::optional<Payload> done;
+  const auto run = [&]() -> Result<void> {
+    done = sync_step();
+    return {};
+  };
+  if (const auto ok = caught(run); !ok) done = ok.error();
+  if (!done) return std::nullopt;
+  sync_.reset();
+  return respond(kSynchronize, false, began, std::move(*done));
+}
+
+net::TtrpcResponse NriPlugin::respond(std::string_view method,
+                                      bool hook,
+                                      MonoTime began,
+                                      Payload payload) {
   if (clock_.now() - began > budget()) ++counters_.late;
   if (payload) return {net::kStatusOk, {}, std::move(*payload)};
-  const auto why = fmt::format("{}: {}", method->name, printable(payload.error().context, kShown));
+  const auto why = fmt::format("{}: {}", method, printable(payload.error().context, kShown));
   counters_.last_failure = why;
   if (!protocol_fault_) ++counters_.failures;
   const bool ignored = options_.policy == HookFailurePolicy::kIgnore;
   // An empty message changes nothing, whatever the call.
-  if (ignored && method->hook) return {};
+  if (ignored && hook) return {};
   return {protocol_fault_ ? net::kStatusInvalidArgument : net::kStatusInternal, why, {}};
 }
 
@@ -189,46 +205,6 @@ NriPlugin::Payload NriPlugin::configure(std::string_view in) {
 NriPlugin::Payload NriPlugin::shutdown(std::string_view) {
   shut_down_ = true;
   return std::string{};
-}
-
-NriPlugin::Payload NriPlugin::synchronize(std::string_view in) {
-  auto part = counted(decode_synchronize(in));
-  if (!part) {
-    parts_.reset();
-    return part.error();
-  }
-  counters_.damaged += part->damaged;
-  if (!parts_) parts_.emplace();
-  parts_->bytes += in.size();
-  if (parts_->bytes > kMostInventory) {
-    const auto got = parts_->bytes;
-    parts_.reset();
-    protocol_fault_ = true;
-    return Error{
-        Errc::kRange,
-        fmt::format("expected at most {} bytes in all parts, got {}", kMostInventory, got)};
-  }
-  append(parts_->inventory.pods, std::move(part->inventory.pods));
-  append(parts_->inventory.containers, std::move(part->inventory.containers));
-  if (part->more) return encode_synchronize({}, 0, true);
-
-  const auto inventory = std::move(parts_->inventory);
-  parts_.reset();
-  auto updates = caught([&] { return events_.synchronize(inventory); });
-  if (updates)
-    if (const auto ok = check_updates(*updates); !ok) updates = ok.error();
-  if (!updates) {
-    if (options_.policy == HookFailurePolicy::kFail) return updates.error();
-    // Without corrections, but connected: the next events are answered.
-    ++counters_.failures;
-    counters_.last_failure = "Synchronize: " + printable(updates.error().context, kShown);
-    updates = std::vector<HookUpdate>{};
-  }
-  synchronized_ = true;
-  const auto fitting = updates_within(*updates, kMostReply);
-  for (auto i = fitting; i < updates->size(); ++i)
-    if (!updates_.put((*updates)[i])) ++counters_.failures;
-  return encode_synchronize(*updates, fitting, false);
 }
 
 NriPlugin::Payload NriPlugin::create_container(std::string_view in) {

@@ -47,7 +47,12 @@ class NriPlugin {
       : options_{options}, events_{events}, clock_{clock} {}
 
   void begin();  ///< a new connection: nothing is known of the old one's state
+  /// At once, however long it takes: Synchronize reads thousands of entries.
   net::TtrpcResponse answer(const net::TtrpcRequest& request);
+  /// The same in steps of a millisecond. nullopt: step() until it answers; other requests may come
+  /// between.
+  std::optional<net::TtrpcResponse> begin_answer(const net::TtrpcRequest& request);
+  std::optional<net::TtrpcResponse> step();
 
   bool is_synchronized() const { return synchronized_; }
   bool is_between_parts() const { return parts_.has_value(); }  ///< of a split Synchronize
@@ -68,9 +73,21 @@ class NriPlugin {
     HookInventory inventory{};
     std::size_t bytes = 0;
   };
+  /// A Synchronize that is worked on: its entries are read, and behind the last part the hooks see
+  /// them all.
+  struct Sync {
+    NriSyncEntries entries{};
+    bool reading = true;
+    std::vector<HookUpdate> updates{};
+    MonoTime began{};
+  };
 
   Payload configure(std::string_view in);
-  Payload synchronize(std::string_view in);
+  Result<void> begin_sync(std::string_view in);
+  std::optional<Payload> sync_step();
+  std::optional<Payload> read_some();
+  std::optional<Payload> hear_some();
+  std::string end_sync();
   Payload shutdown(std::string_view in);
   Payload create_container(std::string_view in);
   Payload update_container(std::string_view in);
@@ -80,14 +97,22 @@ class NriPlugin {
   Payload container_event(HookEvent event, std::string_view in);
   Payload tell(HookEvent event, const NriRequest& request);
   Payload guarded(const Method& method, std::string_view in);
+  net::TtrpcResponse respond(std::string_view method, bool hook, MonoTime began, Payload payload);
   template <class T>
-  Result<T> counted(Result<T> read);
+  Result<T> counted(Result<T> read) {
+    if (!read) {
+      ++counters_.damaged;
+      protocol_fault_ = true;
+    }
+    return read;
+  }
 
   Options options_;
   NriEvents& events_;
   const Clock& clock_;
   NriConfigure runtime_{};
   std::optional<Parts> parts_{};
+  std::optional<Sync> sync_{};
   bool synchronized_ = false;
   bool shut_down_ = false;
   bool protocol_fault_ = false;  ///< the last failure is no hook's: the policy does not cover it

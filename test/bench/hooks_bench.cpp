@@ -90,11 +90,18 @@ int main() {
     inventory.containers.push_back(container_of(n));
   }
   const auto parts = runtime::encode_synchronize_parts(inventory, kPartBytes);
-  std::vector<double> sync, sync_floor, create, create_floor;
+  std::vector<double> sync, steps, sync_floor, create, create_floor;
   for (int round = 0; round < kRounds; ++round) {
-    sync.push_back(us_of([&] {
-      for (const auto& part : parts) plugin.answer(request_of("Synchronize", part));
-    }));
+    double whole = 0;
+    for (const auto& part : parts) {
+      std::optional<net::TtrpcResponse> done;
+      whole += us_of([&] { done = plugin.begin_answer(request_of("Synchronize", part)); });
+      while (!done) {
+        steps.push_back(us_of([&] { done = plugin.step(); }));
+        whole += steps.back();
+      }
+    }
+    sync.push_back(whole);
     sync_floor.push_back(us_of([&] {
       for (const auto& part : parts) runtime::decode_synchronize(part).value();
     }));
@@ -118,9 +125,7 @@ int main() {
                quantile(sync, 0.5) / 1000,
                "ms (median, 500 containers)",
                quantile(sync_floor, 0.5) / 1000);
-  bench::print("nri_synchronize_max",
-               quantile(sync, 1) / 1000,
-               "ms (longest)",
-               quantile(sync_floor, 1) / 1000);
+  bench::print(
+      "nri_synchronize_step", quantile(steps, 1) / 1000, "ms (longest hold of the loop)", 0);
   return plugin.counters().failures == 0 ? 0 : 1;
 }

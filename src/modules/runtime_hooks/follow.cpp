@@ -8,7 +8,8 @@
 namespace koordlet {
 namespace {
 
-constexpr std::size_t kLooksAPush = 200;  // some milliseconds of the loop
+constexpr std::size_t kLooksAPush = 100;  // about a millisecond of the loop
+constexpr std::size_t kLooksAStep = 50;
 
 /// What running containers' values follow from, beside themselves.
 bool same_basis(const policy::HookWorld& a, const policy::HookWorld& b) {
@@ -38,45 +39,59 @@ HookResources given_back(const HookResources& told,
 
 }  // namespace
 
-runtime::NriEvents::Updates RuntimeHooks::synchronize(const HookInventory& inventory) {
-  const Timer timer{clock_, status_.longest_answer};
-  const auto before = std::exchange(running_, {});
+void RuntimeHooks::begin_synchronize(HookInventory inventory) {
+  auto known = std::exchange(running_, {});
+  known.merge(before_);  // of one that was cut off
+  before_ = std::move(known);
   pods_.clear();
   capped_.clear();
   for (const auto& pod : inventory.pods) remember(pod);
-  std::vector<HookUpdate> out;
-  for (const auto& container : inventory.containers) {
-    const auto pod = pods_.find(container.pod_id);
-    if (pod == pods_.end() || !lives(container) || container.id.empty()) continue;
-    Running running;
-    running.pod = pod->second;
-    running.given = container;
-    running.given.env.clear();
-    running.have = container.resources;
-    // Its first wish is still known when only the connection was lost.
-    if (const auto old = before.find(container.id); old != before.end()) {
-      running.given = old->second.given;
-      running.as_specified = old->second.as_specified;
-      running.told = old->second.told;
-    }
-    if (active_) {
-      auto decided = plan(*running.pod, running.given, Moment::kFollow, running.as_specified);
-      auto want = std::move(decided.adjustment.resources);
-      if (!decided.hands_off) {
-        HookUpdate update;
-        update.container_id = container.id;
-        update.resources = policy::differing(want, running.have);
-        running.have = merged(running.have, update.resources);
-        running.told = std::move(want);
-        note_capped(container.id, decided.capped);
-        if (!policy::is_empty(update.resources)) out.push_back(std::move(update));
-      }
-      running.seen = generation_;
-    }
-    running_.emplace(container.id, std::move(running));
+  sync_ = std::move(inventory.containers);
+  sync_at_ = 0;
+}
+
+Result<bool> RuntimeHooks::synchronize_some(std::vector<HookUpdate>& out) {
+  const Timer timer{clock_, status_.longest_answer};
+  const auto end = std::min(sync_.size(), sync_at_ + kLooksAStep);
+  for (; sync_at_ < end; ++sync_at_) synchronize_one(sync_[sync_at_], out);
+  if (sync_at_ < sync_.size()) return true;
+  sync_.clear();
+  before_.clear();
+  return false;
+}
+
+void RuntimeHooks::synchronize_one(const HookContainer& container, std::vector<HookUpdate>& out) {
+  const auto pod = pods_.find(container.pod_id);
+  if (pod == pods_.end() || !lives(container) || container.id.empty()) return;
+  Running running;
+  running.pod = pod->second;
+  running.given = container;
+  running.given.env.clear();
+  running.have = container.resources;
+  // Its first wish is still known when only the connection was lost.
+  if (const auto old = before_.find(container.id); old != before_.end()) {
+    running.given = old->second.given;
+    running.as_specified = old->second.as_specified;
+    running.told = old->second.told;
   }
-  status_.repaired += out.size();
-  return out;
+  if (active_) {
+    auto decided = plan(*running.pod, running.given, Moment::kFollow, running.as_specified);
+    auto want = std::move(decided.adjustment.resources);
+    if (!decided.hands_off) {
+      HookUpdate update;
+      update.container_id = container.id;
+      update.resources = policy::differing(want, running.have);
+      running.have = merged(running.have, update.resources);
+      running.told = std::move(want);
+      note_capped(container.id, decided.capped);
+      if (!policy::is_empty(update.resources)) {
+        out.push_back(std::move(update));
+        ++status_.repaired;
+      }
+    }
+    running.seen = generation_;
+  }
+  running_.insert_or_assign(container.id, std::move(running));
 }
 
 /// False: the runtime cannot be told now.

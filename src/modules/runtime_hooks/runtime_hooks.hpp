@@ -57,7 +57,8 @@ class RuntimeHooks final : public runtime::NriEvents {
   /// After each tick. `active` false: policy paused, or a dry run: nothing is changed.
   void push(std::shared_ptr<const NodeState> state, policy::HookWorld world, bool active);
 
-  Updates synchronize(const HookInventory& inventory) override;
+  void begin_synchronize(HookInventory inventory) override;
+  Result<bool> synchronize_some(std::vector<HookUpdate>& out) override;
   Result<Creation> create_container(const HookPod& pod, const HookContainer& container) override;
   Updates update_container(const HookPod& pod,
                            const HookContainer& container,
@@ -132,6 +133,7 @@ class RuntimeHooks final : public runtime::NriEvents {
   void note_capped(const std::string& id, bool capped);
   void forget(const std::string& id);
   void forget_pod(const std::string& pod_id);
+  void synchronize_one(const HookContainer& container, std::vector<HookUpdate>& out);
   bool follow(const std::string& id, Running& running);
   void follow_all();
 
@@ -147,6 +149,11 @@ class RuntimeHooks final : public runtime::NriEvents {
   std::map<std::string, Running> running_;                      ///< by container id
   /// Ids in running_ whose quota stands for the pod's cap.
   std::set<std::string> capped_;
+  /// Containers of a Synchronize that are still to be looked at, from sync_at_ on, and what was
+  /// known before it.
+  std::vector<HookContainer> sync_{};
+  std::size_t sync_at_ = 0;
+  std::map<std::string, Running> before_{};
   Status status_{};
 };
 

@@ -18,10 +18,15 @@ namespace koordlet::test {
 
 /// A hook that writes down what it is told and answers as it is set.
 struct ScriptedHook final : runtime::NriEvents {
-  Updates synchronize(const HookInventory& inventory) override {
-    inventories.push_back(inventory);
+  void begin_synchronize(HookInventory inventory) override {
+    inventories.push_back(std::move(inventory));
+  }
+  Result<bool> synchronize_some(std::vector<HookUpdate>& out) override {
     if (on_call) on_call();
-    return sync_answer;
+    if (!sync_answer) return sync_answer.error();
+    const bool more = ++sync_steps % kSyncSteps != 0;
+    if (!more) out = *sync_answer;
+    return more;
   }
   Result<Creation> create_container(const HookPod& pod, const HookContainer& c) override {
     note("create", pod, &c);
@@ -49,6 +54,8 @@ struct ScriptedHook final : runtime::NriEvents {
     if (on_call) on_call();
   }
 
+  static constexpr int kSyncSteps = 3;
+  int sync_steps = 0;
   std::vector<std::string> calls;  ///< "create pod1 c1"
   std::vector<HookInventory> inventories;
   HookPod last_pod;

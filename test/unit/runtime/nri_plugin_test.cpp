@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "nri_plugin_rig.hpp"
+#include "runtime/nri_requests.hpp"
 #include "support/hex.hpp"
 
 namespace koordlet::test {
@@ -41,6 +42,40 @@ TEST_SUITE("nri_plugin/events") {
     CHECK(t.plugin.budget() == 100ms);
     t.plugin.begin();
     CHECK(t.plugin.budget() == 200ms);
+  }
+
+  TEST_CASE(
+      "Synchronize is worked on in steps; other requests pass between, a second one does not") {
+    PluginRig t;
+    t.hook.sync_answer = std::vector<HookUpdate>{quota_update("c7", 1'000)};
+    const net::TtrpcRequest request{
+        "nri.pkg.api.v1alpha1.Plugin", "Synchronize", sync_part(0, 120, false), {}};
+    REQUIRE_FALSE(t.plugin.begin_answer(request).has_value());
+    CHECK(t.hook.inventories.empty());
+    CHECK(t.ask("CreateContainer", wire_both().str()).status == 0);
+    const auto second = t.plugin.begin_answer(request);
+    REQUIRE(second.has_value());
+    CHECK(second->status == 3);
+    int steps = 0;
+    std::optional<TtrpcResponse> done;
+    for (; !done; ++steps) done = t.plugin.step();
+    CHECK(steps == 3 + ScriptedHook::kSyncSteps);  // 121 entries, 50 a step
+    REQUIRE(t.hook.inventories.size() == 1);
+    CHECK(t.hook.inventories[0].containers.size() == 120);
+    CHECK(decode_updates(done->payload).value() == *t.hook.sync_answer);
+    CHECK(t.plugin.is_synchronized());
+  }
+
+  TEST_CASE("a connection that ends in the midst of Synchronize leaves nothing to the next one") {
+    PluginRig t;
+    const net::TtrpcRequest request{
+        "nri.pkg.api.v1alpha1.Plugin", "Synchronize", sync_part(0, 120, false), {}};
+    REQUIRE_FALSE(t.plugin.begin_answer(request).has_value());
+    t.plugin.step();
+    t.plugin.begin();
+    CHECK(t.ask("Synchronize", sync_part(5, 1, false)).status == 0);
+    REQUIRE(t.hook.inventories.size() == 1);
+    CHECK(t.hook.inventories[0].containers.size() == 1);
   }
 
   TEST_CASE("an answer over the budget is counted, and given all the same") {

@@ -35,6 +35,13 @@ struct Rig {
     hooks = std::make_unique<RuntimeHooks>(config, deps, clock);
   }
   void push() { hooks->push(empty_state(++version), world, true); }
+  std::vector<HookUpdate> synchronize(const HookInventory& all) {
+    std::vector<HookUpdate> out;
+    hooks->begin_synchronize(all);
+    while (hooks->synchronize_some(out).value()) {
+    }
+    return out;
+  }
   HookAdjustment create(const HookPod& pod, const HookContainer& c) {
     return hooks->create_container(pod, c)->adjustment;
   }
@@ -188,7 +195,7 @@ TEST_SUITE("runtime_hooks") {
       all.containers.push_back(c);
     }
     all.containers[7].state = HookContainer::State::kStopped;
-    const auto out = t.hooks->synchronize(all).value();
+    const auto out = t.synchronize(all);
     REQUIRE(out.size() == 1);
     CHECK(out[0].container_id == "c3");
     CHECK(out[0].resources.cpu_quota == us(100'000));
