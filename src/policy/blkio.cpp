@@ -56,6 +56,11 @@ class Writer {
     }
   }
 
+  /// Faults of blocks whose cgroup is not there: what they name does not come back with it.
+  void check(const Scope& scope, const std::vector<IoBlock>& blocks) {
+    for (const auto& block : blocks) disks(scope, block);
+  }
+
   void fault(std::string line) { out_.state.faults.push_back(std::move(line)); }
 
  private:
@@ -143,7 +148,11 @@ Decision<BlkIo::State> BlkIo::decide(const Snapshot& snap,
   Decision<State> out{};
   Writer writer{snap, out};
   const BlkIoConfig& cfg = config.blkio;
-  if (snap.be_root) writer.limit({snap.be_root->path, "BE root"}, cfg.be);
+  if (snap.be_root) {
+    writer.limit({snap.be_root->path, "BE root"}, cfg.be);
+  } else {
+    writer.check({CgroupPath{}, "BE root"}, cfg.be);
+  }
   writer.cost({CgroupPath{}, "root"}, cfg.root);
   if (!cfg.pod_annotations) return out;
   for (const auto& pod : snap.state->pods) {

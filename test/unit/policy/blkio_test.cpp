@@ -44,10 +44,12 @@ struct Bed {
   World world{4000};
   EffectiveConfig config;
   std::shared_ptr<const StorageTable> table = std::make_shared<const StorageTable>(storage());
+  bool has_root = true;
 
   Decision<BlkIo::State> decide() {
     auto snap = world.snap();
     snap.storage = table;
+    if (!has_root) snap.be_root.reset();
     return BlkIo::decide(snap, config, {});
   }
   /// Every proposal as "/cgroup file item = value".
@@ -123,6 +125,18 @@ TEST_SUITE("policy/blkio") {
     bed.config.blkio.be = {block("vdz"), good};
     const auto got = bed.decide();
     CHECK(got.proposals.size() == 1);
+    CHECK(got.state.faults ==
+          Lines{"BE root: device 'vdz': expected a disk or partition of this node"});
+  }
+
+  TEST_CASE("without a BE root: nothing to limit, and the block still names nothing") {
+    Bed bed;
+    bed.config.blkio.be = {block("vdz"), block("vdb")};
+    bed.config.blkio.be[1].read_bps = 5'000'000;
+    bed.has_root = false;
+    const auto got = bed.decide();
+    CHECK(got.proposals.empty());
+    CHECK(got.state.settings == 0);
     CHECK(got.state.faults ==
           Lines{"BE root: device 'vdz': expected a disk or partition of this node"});
   }
