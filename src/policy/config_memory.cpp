@@ -115,6 +115,15 @@ void validate_memory(const QosConfig& config, std::vector<std::string>& faults) 
                     s.lift_points,
                     s.start_points));
   }
+  // The rule would stay off. With eviction left to NodeSLO, the threshold is NodeSLO's too.
+  const int threshold = config.memory_evict.threshold_percent;
+  if (s.enable.value_or(config.memory_evict.enable) && s.lift_points >= threshold) {
+    faults.push_back(
+        fmt::format("qos.memory_soften.lift_points: {}: expected less than "
+                    "qos.memory_evict.threshold_percent ({})",
+                    s.lift_points,
+                    threshold));
+  }
 }
 
 }  // namespace koordlet::policy

@@ -91,4 +91,22 @@ TEST_SUITE("policy/config burst and memory") {
               "qos.memory_soften.lift_points: 5: expected more than "
               "qos.memory_soften.start_points (5)"));
   }
+
+  TEST_CASE("softening that leaves no room under the eviction threshold is a fault, if it is on") {
+    QosConfig c;
+    c.memory_evict.threshold_percent = 20;
+    c.memory_soften.lift_points = 20;
+    CHECK(validate(c).empty());
+    c.memory_evict.enable = true;
+    const auto faults = validate(c);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0] ==
+          "qos.memory_soften.lift_points: 20: expected less than "
+          "qos.memory_evict.threshold_percent (20)");
+    c.memory_soften.lift_points = 19;
+    CHECK(validate(c).empty());
+    c.memory_soften.lift_points = 21;
+    c.memory_soften.enable = false;
+    CHECK(validate(c).empty());
+  }
 }
