@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/setting.hpp"
+#include "k8s/names.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -109,6 +110,12 @@ std::vector<ConfigFault> cross_check(const Config& config) {
     refuse("interference.perf_window",
            fmt::format("at most interference.perf_interval ({})",
                        shown(config, "interference.perf_interval")));
+  }
+  for (const auto& ns : config.qos.policy.hands_off_namespaces) {
+    if (k8s::is_dns_label(ns)) continue;
+    refuse("qos.hands_off_namespaces",
+           fmt::format("names of namespaces (a-z, 0-9 and '-', at most 63), '{}' is none",
+                       printable(ns)));
   }
   for (const auto& text : policy::validate(config.qos.policy)) out.push_back(split(text));
   return out;

@@ -61,11 +61,6 @@ std::vector<std::string> validate(const QosConfig& config) {
   validate_levers(config, faults);
   validate_burst(config.burst, faults);
   validate_memory(config, faults);
-  for (const auto& ns : config.hands_off_namespaces) {
-    if (!ns.empty() && ns.size() <= 63) continue;
-    faults.push_back(
-        fmt::format("qos.hands_off_namespaces: '{}': expected the name of a namespace", ns));
-  }
   if (config.node_stale_seconds < 1 || config.node_stale_seconds > 3600) {
     faults.push_back(
         fmt::format("qos.node_stale: {} s: expected 1 s to 1 h", config.node_stale_seconds));

@@ -1,8 +1,11 @@
 #include "policy/config_levers.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/cgroup_file.hpp"
+#include "base/parse.hpp"
 #include "policy/config.hpp"
 #include "policy/config_sections.hpp"
 
@@ -55,6 +58,16 @@ std::vector<IoBlock> toml_blocks(const BlkIoToml& toml) {
 void merge_blocks(const BlkIoClass& slo, std::vector<IoBlock>& out) {
   if (!slo.enable) return;
   out = *slo.enable ? slo.blocks : std::vector<IoBlock>{};
+}
+
+/// What a block device can be called in sysfs, which writes '!' for '/'.
+bool is_device_name(std::string_view text) {
+  constexpr std::size_t kMost = 31;  // kernel: DISK_NAME_LEN less its end
+  return !text.empty() && text.size() <= kMost && text != "." && text != ".." &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  std::string_view{"-_.:!"}.find(c) != std::string_view::npos;
+         });
 }
 
 bool split_feature(std::string_view word, std::string& name) {
@@ -144,6 +157,12 @@ void validate_levers(const QosConfig& config, std::vector<std::string>& faults) 
   if (config.blkio.enable && config.blkio.devices.empty() && !config.blkio.bounds.pod_annotations) {
     faults.emplace_back(
         "qos.blkio.devices: (none): expected at least one disk with qos.blkio.enable = true");
+  }
+  for (const auto& name : config.blkio.devices) {
+    if (is_device_name(name)) continue;
+    faults.push_back(
+        fmt::format("qos.blkio.devices: '{}': expected disks or partitions, as sda,nvme0n1p1",
+                    printable(name, 40)));
   }
   for (const auto& word : config.system.sched_features) {
     std::string name;

@@ -379,6 +379,17 @@ TEST_SUITE("config") {
     CHECK(text.size() < 250);
   }
 
+  TEST_CASE("names in keys: namespaces and disks, each fault with its line") {
+    CHECK(faults_of("[qos]\nhands_off_namespaces = \"kube-system, team1\"\n").empty());
+    CHECK(only_fault("[qos]\nhands_off_namespaces = \"ok,Jobs\"\n") ==
+          "k.toml:2: qos.hands_off_namespaces: \"ok,Jobs\": expected names of namespaces (a-z, 0-9 "
+          "and '-', at most 63), 'Jobs' is none");
+    CHECK(faults_of("[qos.blkio]\ndevices = \"sda,nvme0n1\"\n").empty());
+    CHECK(
+        only_fault("[qos.blkio]\ndevices = \"/dev/sda\"\n") ==
+        "k.toml:2: qos.blkio.devices: '/dev/sda': expected disks or partitions, as sda,nvme0n1p1");
+  }
+
   TEST_CASE("text that is no TOML at all ends, with faults") {
     for (const std::string& bad : {std::string(2000, '['),
                                    std::string("\"\"\"\nnever closed"),

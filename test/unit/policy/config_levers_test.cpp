@@ -111,4 +111,15 @@ TEST_SUITE("policy/config levers") {
     toml.system.sched_features = {"A", "b"};
     CHECK(validate(toml).size() == 3);
   }
+
+  TEST_CASE("disks by their kernel names: a path, a blank or nothing but dots is a fault") {
+    QosConfig c;
+    c.blkio.devices = {"sda", "vda1", "nvme0n1p2", "dm-0", "cciss!c0d0"};
+    CHECK(validate(c).empty());
+    c.blkio.devices = {"/dev/sda", "sd a", "..", std::string(32, 'a')};
+    const auto faults = validate(c);
+    REQUIRE(faults.size() == 4);
+    CHECK(faults[0] ==
+          "qos.blkio.devices: '/dev/sda': expected disks or partitions, as sda,nvme0n1p1");
+  }
 }

@@ -91,15 +91,13 @@ TEST_SUITE("policy/config validate") {
     c.evict.node_max_evictions = 0;
     c.evict.owner_max_evictions = 101;
     c.evict.release_grace_seconds = 601;
-    c.hands_off_namespaces = {"batch", ""};
     const auto faults = validate(c);
     CHECK(has(faults, "qos.memory_evict.threshold_percent: 0: expected 1 to 100"));
     CHECK(has(faults, "qos.memory_evict.lower_percent: 101: expected 0 to 100"));
     CHECK(has(faults, "qos.evict.node_max_evictions: 0: expected 1 to 1000"));
     CHECK(has(faults, "qos.evict.owner_max_evictions: 101: expected 1 to 100"));
     CHECK(has(faults, "qos.evict.release_grace_seconds: 601: expected 1 to 600"));
-    CHECK(has(faults, "qos.hands_off_namespaces: '': expected the name of a namespace"));
-    CHECK(faults.size() == 6);
+    CHECK(faults.size() == 5);
   }
 
   TEST_CASE("the lower mark must be below the threshold, also as it comes by default") {
