@@ -86,6 +86,27 @@ void check_moments(TomlFields& top, const Scenario& s, milliseconds tick) {
     if (off(e.at)) top.refuse("expect", fmt::format("{}; got {}", want, sim::time_text(e.at)));
   }
   if (s.claims && off(s.claims->at)) top.refuse("claims", want);
+  for (const auto& e : s.events) {
+    if (e.at >= s.duration)
+      top.refuse("event", fmt::format("at below duration; got {}", sim::time_text(e.at)));
+  }
+}
+
+/// Keys that no simulation looks at say nothing here: who gives one expects it to.
+void refuse_others(const Overrides& overrides, std::vector<ConfigFault>& faults) {
+  for (const auto& [key, text] : overrides) {
+    const auto section = key.substr(0, key.find('.'));
+    if (find_setting(key) == nullptr) continue;  // named already
+    if (std::find(std::begin(kDaemonSections), std::end(kDaemonSections), section) !=
+        std::end(kDaemonSections))
+      continue;
+    faults.push_back({"",
+                      0,
+                      key,
+                      "\"" + printable(text) + "\"",
+                      "expected a key of [qos], [collect] or [executor]: a simulation looks at no "
+                      "other"});
+  }
 }
 
 TomlReading daemon_entries(TomlFields& top, const std::string& name) {
@@ -111,6 +132,7 @@ ScenarioReading load_scenario_text(const std::string& text,
 
   auto settings = load_config_entries(daemon_entries(top, name), name, overrides);
   out.config = std::move(settings.loaded.config);
+  refuse_others(overrides, settings.faults);
   const auto tick = out.config.qos.interval;
   s.sample_interval = tick;
 

@@ -194,6 +194,7 @@ std::vector<sim::Expectation> ScenarioFields::expectations(TomlFields& top) {
     f.optional_number("ls_read_p99_ms", e.ls_read_p99_ms, 0, 1e9);
     f.optional_number("be_disk_mib", e.be_disk_mib, 0, 1e9);
     f.optional_number("disk_busy_percent", e.disk_busy_percent, 0, 1e9);
+    if (table->size() == 1 && f.has("at")) f.refuse("at", "what shall be then beside it");
     f.refuse_unknown();
     out.push_back(e);
   }

@@ -151,6 +151,28 @@ group = "c"
     CHECK(faults_of(kSmall + "[limits]\nfrom = \"30s\"\n").size() == 1);
     CHECK(faults_of(kSmall + kSmall.substr(kSmall.find("[[group]]"))).size() == 2);  // names twice
   }
+  TEST_CASE("what could never be looked at is refused: empty expectations, events past the end") {
+    CHECK(faults_of(kSmall + "[[expect]]\nat = \"5s\"\n") ==
+          std::vector<std::string>{
+              "s.toml:17: expect[0].at: \"5s\": expected what shall be then beside it"});
+    const auto at = [](const char* moment) {
+      return faults_of(kSmall + "[[event]]\napi = false\nat = \"" + moment + "\"\n");
+    };
+    CHECK(at("29s").empty());
+    for (const char* moment : {"30s", "31s"}) {
+      const auto faults = at(moment);
+      REQUIRE(faults.size() == 1);
+      CHECK(faults[0].find("expected at below duration; got") != std::string::npos);
+    }
+  }
+  TEST_CASE("--set of a key that no simulation looks at is refused") {
+    CHECK(faults_of(kSmall, {{"collect.interval", "30s"}}).empty());
+    const auto faults = faults_of(kSmall, {{"store.folder", "/x"}});
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0] ==
+          "command line: store.folder: \"/x\": expected a key of [qos], [collect] or [executor]: a "
+          "simulation looks at no other");
+  }
   TEST_CASE("damage of every kind is a fault, never a crash") {
     for (std::size_t cut = 0; cut < kSmall.size(); cut += 3) {
       static_cast<void>(faults_of(kSmall.substr(0, cut)));
