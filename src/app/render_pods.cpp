@@ -307,11 +307,13 @@ std::string render_explain(const json::value& e) {
                      age_text(json_integer(e, "level.age_ms")),
                      percent_text(json_number(e, "level.node_use_percent")),
                      permille_text(json_integer(e, "level.factor_permille")));
-  if (json_bool(e, "dry_run").value_or(false)) out += "dry run      nothing is written\n";
+  const bool dry_run = json_bool(e, "dry_run").value_or(false);
+  const std::string held = dry_run ? "would be held" : "held";
+  if (dry_run) out += "dry run      nothing is written\n";
   out += interference_text(e);
-  out += section("held for this pod", held_table(json_array(e, "caps")));
+  out += section(held + " for this pod", held_table(json_array(e, "caps")));
   out += list("not limited because", json_array(e, "why_no_caps"));
-  out += section("held for its class", held_table(json_array(e, "class_caps")));
+  out += section(held + " for its class", held_table(json_array(e, "class_caps")));
   out += section("files", file_table(e));
   out += section("caps that do not bite", ineffective_table(e));
   out += section("effect of the last cuts", effect_table(e));

@@ -118,14 +118,15 @@ void add_counts(const json::value& s, Lines& out) {
                       count(s, "pods.total"),
                       count(s, "pods.active"),
                       count(s, "pods.best_effort")));
-  out.add(
-      "files",
-      fmt::format("{} held, {} contested, {} refused; since start {} refused, {} foreign writes",
-                  count(s, "files.held"),
-                  count(s, "files.contested"),
-                  count(s, "files.refused"),
-                  count(s, "files.refused_total"),
-                  count(s, "files.foreign_writes_total")));
+  const bool dry_run = json_bool(s, "qos.dry_run").value_or(false);
+  const auto held = count(s, "files.held");
+  out.add("files",
+          fmt::format("{}, {} contested, {} refused; since start {} refused, {} foreign writes",
+                      dry_run ? fmt::format("would hold {}", held) : fmt::format("{} held", held),
+                      count(s, "files.contested"),
+                      count(s, "files.refused"),
+                      count(s, "files.refused_total"),
+                      count(s, "files.foreign_writes_total")));
   out.add("decisions",
           fmt::format("{} ticks, {} level changes, {} missed",
                       count(s, "qos.ticks"),

@@ -90,6 +90,7 @@ TEST_SUITE("render") {
             "1 rows of a full store, 2 batches of a full queue, 3 damaged, 4 samples of names too "
             "long"));
     CHECK(has(text, "dry run"));
+    CHECK(has(text, "would hold 2, 0 contested"));
     CHECK(has(text, "  cold memory  no         -  unsupported: no kidled\n"));
     CHECK(has(text, "  psi          no         -  failed: not built in\n"));
     CHECK(has(text, "  pod.yaml: spec: missing\n  ... and 8 more\n"));
@@ -145,10 +146,22 @@ TEST_SUITE("render") {
     CHECK(
         has(text, "1.2 cores by cpu.max of /kubepods/besteffort/podu-2 (owner pressure); 91.6 %"));
     CHECK(has(text, "level HIGH (contested)"));
+    CHECK(has(text, "\nheld for this pod:\n"));
     CHECK(has(text, "relaxes to MID when node use < 75 %"));
     CHECK(has(text, "  a note\n"));
     CHECK(text.find("not limited because") == std::string::npos);
     CHECK(text.find("wanted, not held") == std::string::npos);
+  }
+
+  TEST_CASE("a dry run holds nothing: what it would hold is called so") {
+    std::string body = kExplain;
+    body.replace(body.find("\"dry_run\": false"), 16, "\"dry_run\": true");
+    const auto text = render_explain(parsed(body.c_str()));
+    CHECK(has(text, "\nwould be held for this pod:\n"));
+    CHECK(text.find("\nheld for") == std::string::npos);
+    body = kStatus;
+    body.replace(body.find("\"dry_run\": true"), 15, "\"dry_run\": false");
+    CHECK(has(render_status(parsed(body.c_str())), "2 held, 0 contested"));
   }
 
   TEST_CASE("explain of a pod that is hurt: signals, what is missing, whom to blame") {
