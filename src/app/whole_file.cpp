@@ -20,6 +20,7 @@ constexpr std::array kEnding{SIGHUP, SIGINT, SIGTERM};
 // A handler has no argument of its own.
 std::atomic<const char*> g_temporary{nullptr};
 std::array<struct sigaction, kEnding.size()> g_former;
+struct sigaction g_former_limit;
 
 void remove_and_end(int number) {
   if (const char* path = g_temporary.load()) ::unlink(path);
@@ -35,6 +36,10 @@ void remove_at_signals(const std::string& path) {
     ::sigaction(kEnding[i], nullptr, &g_former[i]);
     if (g_former[i].sa_handler != SIG_IGN) ::sigaction(kEnding[i], &action, nullptr);
   }
+  // Past the limit of a file's size the write then fails (EFBIG), and says so.
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGXFSZ, &ignore, &g_former_limit);
 }
 
 mode_t current_umask() {
@@ -46,6 +51,7 @@ mode_t current_umask() {
 void no_longer() {
   if (g_temporary.load() == nullptr) return;
   for (std::size_t i = 0; i < kEnding.size(); ++i) ::sigaction(kEnding[i], &g_former[i], nullptr);
+  ::sigaction(SIGXFSZ, &g_former_limit, nullptr);
   g_temporary = nullptr;
 }
 

@@ -10,9 +10,10 @@ namespace koordlet::app {
 
 /// A file that appears under its name when it is whole. Until keep() its text is in a temporary
 /// file beside it, which goes with the object, and when SIGHUP, SIGINT or SIGTERM end the process
-/// (a signal that is ignored stays ignored). A file that it replaces is the one behind symbolic
-/// links, and keeps its mode; what is there and is no regular file (a device, a pipe) is written
-/// to, never replaced. For the one thread of a command; one object at a time.
+/// (a signal that is ignored stays ignored); a limit of the file's size is an error of write(). A
+/// file that it replaces is the one behind symbolic links, and keeps its mode; what is there and is
+/// no regular file (a device, a pipe) is written to, never replaced. For the one thread of a
+/// command; one object at a time.
 class WholeFile {
  public:
   explicit WholeFile(std::string path) : path_{std::move(path)} {}

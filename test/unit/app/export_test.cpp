@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -222,6 +223,31 @@ TEST_SUITE("query export") {
     REQUIRE(::sigaction(SIGTERM, nullptr, &after) == 0);
     CHECK((after.sa_handler == before.sa_handler));
     CHECK(read(tree.path("out.csv")) == "new");
+  }
+  TEST_CASE("--output: a limit of the file's size is an error of the write, and leaves nothing") {
+    const test::FakeTree tree{{"out.csv", "old"}};
+    const auto path = tree.path("out.csv");
+    const auto child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      const rlimit limit{3, 3};
+      if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(1);
+      WholeFile file{path};
+      if (!file.open()) ::_exit(2);
+      const auto done = file.write("longer");
+      const bool named =
+          done.has_error() && done.error().context.find("errno 27") != std::string::npos;  // EFBIG
+      file.~WholeFile();
+      ::_exit(named ? 0 : 3);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(read(path) == "old");
+    std::string listed;
+    run_shell("ls " + tree.root() + " | wc -l", listed);
+    CHECK(listed == "1\n");
   }
   TEST_CASE("--output: a device is written to, never replaced") {
     const test::FakeTree tree;
