@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.hpp"
+#include "app/setting.hpp"
 #include "app/text_table.hpp"
 #include "app/whole_file.hpp"
 #include "modules/flight_recorder/recorded_node.hpp"
@@ -50,7 +51,32 @@ class RecordingReplay {
   std::unique_ptr<QosManager> qos_;
   std::string run_;
   std::uint64_t last_number_ = 0;
+  MonoTime last_now_{};
 };
+
+/// Frames of one run follow each other in time; another order is no daemon's. `before`: the time
+/// before the segment's first tick.
+Result<void> check_times(const store::Segment& s, MonoTime before) {
+  constexpr std::size_t kFirstTick = 2;  // frames are counted from 1, and the first is the key
+  for (std::size_t i = 0; i < s.ticks.size(); ++i) {
+    const auto now = s.ticks[i].now;
+    if (now < before) {
+      const auto ms = [](MonoTime t) {
+        return std::chrono::duration_cast<milliseconds>(t.time_since_epoch()).count();
+      };
+      return Error{
+          Errc::kParse,
+          fmt::format("{}: frame {}: time {} ms: expected at least {} ms, that of the tick "
+                      "before",
+                      s.file,
+                      i + kFirstTick,
+                      ms(now),
+                      ms(before))};
+    }
+    before = now;
+  }
+  return {};
+}
 
 /// A QosManager as the daemon's was before the first tick, but for the changed settings.
 Result<void> RecordingReplay::resume(const store::Segment& s) {
@@ -80,6 +106,9 @@ Result<void> RecordingReplay::segment(const store::Segment& s, std::optional<Wal
   ++out_.segments;
   out_.version = s.key.version;
   const bool new_run = run_ != s.key.run;
+  const auto start = new_run ? s.ticks.front().now : last_now_;
+  if (const auto timed = check_times(s, start); !timed) return timed;
+  last_now_ = s.ticks.back().now;
   const bool follows = qos_ && !new_run && s.ticks.front().number == last_number_ + 1;
   if (!follows) {
     if (const auto resumed = resume(s); !resumed) return resumed;
@@ -246,6 +275,14 @@ std::vector<std::pair<std::string, std::string>> recorded_settings(const LoadedC
 Result<RecordingReport> replay_recording(const std::string& path,
                                          const Overrides& overrides,
                                          milliseconds since) {
+  for (const auto& [key, text] : overrides) {
+    if (key.starts_with("qos.") || find_setting(key) == nullptr) continue;
+    return Error{Errc::kInvalid,
+                 fmt::format("command line: {}: \"{}\": expected a key of [qos]: a replay looks at "
+                             "no other",
+                             key,
+                             printable(text))};
+  }
   const auto files = store::find_segments(path);
   if (!files) return files.error();
   const auto schema = flight::recording_schema();

@@ -199,8 +199,52 @@ TEST_SUITE("app/record_replay") {
     const auto refused = run_command(command);
     CHECK(refused.exit_code == kExitFailed);
     CHECK(refused.err.starts_with("command line: qos.pressure.high_percent: "));
+    command.overrides = {{"store.folder", "/x"}};
+    CHECK(run_command(command).err ==
+          "command line: store.folder: \"/x\": expected a key of [qos]: a replay looks at no "
+          "other\n");
     command.overrides = {{"qos.pressure.mid_percent", "5"}};  // not above the recorded exit margin
     CHECK(run_command(command).err.starts_with("command line: qos.pressure.exit_margin_percent: "));
+  }
+
+  TEST_CASE("times that run backwards, in a segment or from one to the next: the frame is named") {
+    const auto frames_at = [](const std::vector<int>& seconds, std::uint64_t first) {
+      store::WriteNames names;
+      store::KeyFrame key;
+      key.now = MonoTime{std::chrono::seconds{100}};
+      key.run = "run-1";
+      key.number = first;
+      key.states = flight::encode_states({}, key.now);
+      std::string out = store::segment_head(flight::recording_schema());
+      store::append_frame(out, store::encode_frame(key, names));
+      for (const int second : seconds) {
+        store::TickFrame tick;
+        tick.now = MonoTime{std::chrono::seconds{second}};
+        tick.number = first++;
+        store::append_frame(out, store::encode_frame(tick, names));
+      }
+      return out;
+    };
+    const Folder folder;
+    CommandLine command;
+    command.verb = Verb::kSimulate;
+    command.recording = folder.path;
+    const auto write = [&](const char* name, const std::string& text) {
+      std::ofstream{folder.path + "/" + name, std::ios::binary} << text;
+    };
+    write("recorder.000000", frames_at({101, 102, 102}, 1));
+    CHECK(run_command(command).exit_code == kExitOk);
+    write("recorder.000000", frames_at({101, 103, 102}, 1));
+    const auto within = run_command(command);
+    CHECK(within.exit_code == kExitFailed);
+    CHECK(within.err ==
+          folder.path +
+              "/recorder.000000: frame 4: time 102000 ms: expected at least 103000 ms, "
+              "that of the tick before\n");
+    write("recorder.000000", frames_at({101, 103}, 1));
+    write("recorder.000001", frames_at({102, 104}, 3));
+    const auto across = run_command(command);
+    CHECK(across.err.starts_with(folder.path + "/recorder.000001: frame 2: time 102000 ms"));
   }
 
   TEST_CASE("a disk that takes nothing: ticks are dropped and counted, the daemon goes on") {
