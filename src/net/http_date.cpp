@@ -11,6 +11,8 @@ namespace koordlet::net {
 namespace {
 
 constexpr std::size_t kLongest = 40;  // "Wednesday, 06-Nov-94 08:49:37 GMT" is 33
+// Within what nanoseconds since 1970 can say, and differences of two as well.
+constexpr int kFirstYear = 1970, kLastYear = 2200;
 constexpr std::array<std::string_view, 12> kMonths{
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
@@ -58,6 +60,7 @@ std::optional<WallTime> parse_http_date(std::string_view text) {
   const auto year = year_of(parts[c_form ? 4 : 3]);
   const auto time = time_of_day(parts[c_form ? 3 : 4]);
   if (month == kMonths.end() || !day || !year || !time) return std::nullopt;
+  if (*year < kFirstYear || *year > kLastYear) return std::nullopt;
   const std::chrono::year_month_day date{
       std::chrono::year{*year},
       std::chrono::month{static_cast<unsigned>(month - kMonths.begin()) + 1},

@@ -49,7 +49,9 @@ TEST_SUITE("http_client/text") {
                              "Sun, 06 Nov 1994 08:49 GMT",
                              "Sun, 06 Nov 199 08:49:37 GMT",
                              "Sun, 06 Now 1994 08:49:37 GMT",
-                             "Sun, 06 Nov 1994 08:49:37 GMT and a tail"}) {
+                             "Sun, 06 Nov 1994 08:49:37 GMT and a tail",
+                             "Sun, 06 Nov 5949 08:49:37 GMT",  // past 64 bits of nanoseconds
+                             "Mon, 01 Jan 0001 00:00:00 GMT"}) {
       CAPTURE(text);
       CHECK(!net::parse_http_date(text).has_value());
     }
