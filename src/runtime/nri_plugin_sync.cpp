@@ -35,7 +35,7 @@ Result<void> NriPlugin::begin_sync(std::string_view in) {
     parts_.reset();
     return entries.error();
   }
-  if (!parts_) parts_.emplace();
+  if (!parts_) parts_ = Parts{};
   parts_->bytes += in.size();
   if (parts_->bytes > kMostInventory) {
     const auto got = parts_->bytes;
@@ -45,7 +45,7 @@ Result<void> NriPlugin::begin_sync(std::string_view in) {
         Errc::kRange,
         fmt::format("expected at most {} bytes in all parts, got {}", kMostInventory, got)};
   }
-  sync_.emplace();
+  sync_ = Sync{};
   sync_->entries = std::move(*entries);
   sync_->began = clock_.now();
   return {};

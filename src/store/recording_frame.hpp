@@ -34,26 +34,31 @@ struct RecordedWish {
   std::string plugin, reason;
 };
 
+// Of a TickFrame. Outside of it, for clang takes an optional of a nested type with initializers for
+// one that cannot be made.
+struct RecordedHost {
+  CgroupVersion version = CgroupVersion::kV1;
+  bool has_bvt = false, cpu_burst = false, memory_min = false, memory_vendor = false,
+       page_cache_limit = false, memory_reclaim = false;
+  std::chrono::seconds usage_valid{0};
+  CpuTopology topology;
+  friend bool operator==(const RecordedHost&, const RecordedHost&) = default;
+};
+struct RecordedEvict {
+  bool api_ok = false;
+  std::vector<EvictionOutcome> outcomes;
+  std::vector<EvictionWish> wishes;  ///< the answer
+};
+
 /// One tick. Inputs that are absent are as they were in the tick before.
 struct TickFrame {
-  struct Host {
-    CgroupVersion version = CgroupVersion::kV1;
-    bool has_bvt = false, cpu_burst = false, memory_min = false, memory_vendor = false,
-         page_cache_limit = false, memory_reclaim = false;
-    std::chrono::seconds usage_valid{0};
-    CpuTopology topology;
-    friend bool operator==(const Host&, const Host&) = default;
-  };
+  using Host = RecordedHost;
   /// Of pods or containers, by uid or "<runtime>://<id>".
   struct UsageChange {
     std::map<std::string, WorkloadUsage> now;
     std::vector<std::string> gone;
   };
-  struct Evict {
-    bool api_ok = false;
-    std::vector<EvictionOutcome> outcomes;
-    std::vector<EvictionWish> wishes;  ///< the answer
-  };
+  using Evict = RecordedEvict;
   /// When each source confirmed what it says.
   struct Confirmed {
     MonoTime pods, node, slo;
