@@ -2,7 +2,7 @@
 DURATION ?= 0
 DEMO_FLAGS ?=
 
-.PHONY: run build test asan tsan clang vmtest e2e bench format check clean
+.PHONY: run build test asan tsan clang vmtest e2e bench fuzz format check clean
 
 run: build-release
 	@build/release/demo/koordlet-demo --koordlet build/release/koordlet --duration $(DURATION) $(DEMO_FLAGS)
@@ -52,6 +52,11 @@ bench:
 	@build/release/test/bench_store
 	@build/release/test/bench_cri_proxy
 	@build/release/test/bench_hooks
+
+fuzz:
+	@scripts/install-deps test fuzz
+	@scripts/build fuzz
+	@scripts/fuzz
 
 format:
 	@git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format-14 -i
