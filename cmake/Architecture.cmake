@@ -18,10 +18,11 @@ set(KOORDLET_LIBRARIES
   "qos_manager|src/modules/qos_manager|base model kernel reactor net store policy"
   "flight_recorder|src/modules/flight_recorder|base model kernel reactor net store policy"
   "node_reporter|src/modules/node_reporter|base model kernel reactor net store k8s policy"
+  "predict_server|src/modules/predict_server|base model kernel reactor net store policy"
   "evictor|src/modules/evictor|base model kernel reactor net store k8s policy"
   "runtime_hooks|src/modules/runtime_hooks|base model kernel reactor net store k8s runtime policy"
   "status_api|src/modules/status_api|base model kernel reactor net store policy"
-  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager flight_recorder node_reporter evictor runtime_hooks status_api"
+  "app|src/app|base model kernel reactor net store k8s runtime policy sim states_informer metric_advisor metric_cache resource_executor qos_manager flight_recorder node_reporter predict_server evictor runtime_hooks status_api"
 )
 
 # External libraries each floor may use.

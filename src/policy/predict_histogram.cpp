@@ -120,4 +120,22 @@ Result<void> DecayingHistogram::load(const SavedHistogram& saved) {
   return {};
 }
 
+Result<void> DecayingHistogram::load(PredictTime reference, const std::vector<double>& weights) {
+  double sum = 0;
+  for (const double w : weights) sum += w;
+  const bool sound = weights.size() == weights_.size() && std::isfinite(sum) &&
+                     std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0; });
+  if (!sound || reference.count() < kYearOne) {
+    return Error{Errc::kParse,
+                 fmt::format("{} weights, {} in sum: expected {} that are not negative",
+                             weights.size(),
+                             sum,
+                             weights_.size())};
+  }
+  weights_ = weights;
+  total_ = sum;
+  reference_ = reference;
+  return {};
+}
+
 }  // namespace koordlet::policy

@@ -57,6 +57,10 @@ class DecayingHistogram {
   /// kParse: a bucket that does not exist, a weight above 10000 or 0, no heaviest bucket, a total
   /// that is no positive number. The histogram is unchanged then.
   Result<void> load(const SavedHistogram& saved);
+  const std::vector<double>& weights() const { return weights_; }  ///< by bucket
+  /// The weights as they were, to the last bit, where a saved one is rounded. kParse, and no
+  /// change: another number of buckets, a weight that is negative or no number.
+  Result<void> load(PredictTime reference, const std::vector<double>& weights);
 
  private:
   void rebase(PredictTime at);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "store/lmdb_env.hpp"
@@ -19,8 +20,19 @@ class Checkpoints {
 
   /// In one commit. kRange: name empty or above 200 bytes, or more than kMaxBytes.
   Result<void> put(const std::string& name, std::string_view text);
+  /// A row to write, or with nullopt to erase.
+  struct Change {
+    std::string name;
+    std::optional<std::string> text;
+  };
+  /// All of them in one commit, or none. kRange as above.
+  Result<void> apply(const std::vector<Change>& changes);
+  /// A row that is not there is no error.
+  Result<void> erase(const std::string& name);
   /// nullopt: never written. kParse: the row is damaged.
   Result<std::optional<std::string>> get(const std::string& name);
+  /// Names that begin with `prefix`, sorted; damaged rows too.
+  Result<std::vector<std::string>> names(const std::string& prefix);
 
  private:
   LmdbEnv& env_;

@@ -154,4 +154,23 @@ TEST_SUITE("policy/predict histogram") {
     CHECK(h.percentile(0.95) == doctest::Approx(1.03576178));
     CHECK(h.percentile(0.98) == doctest::Approx(4.21712909));
   }
+  TEST_CASE("exact weights come back to the last bit, others are refused") {
+    auto h = cpu();
+    for (int i = 1; i < 40; ++i) h.add(kNoon + i * 1h, 0.1 * i);
+    auto back = cpu();
+    REQUIRE(back.load(h.reference(), h.weights()));
+    CHECK(back.weights() == h.weights());
+    CHECK(back.reference() == h.reference());
+    CHECK(back.total() == doctest::Approx(h.total()));
+    CHECK(back.percentile(0.95) == h.percentile(0.95));
+    auto bad = h.weights();
+    bad[3] = -1;
+    CHECK(back.load(h.reference(), bad).error().code == koordlet::Errc::kParse);
+    bad[3] = std::numeric_limits<double>::quiet_NaN();
+    CHECK_FALSE(back.load(h.reference(), bad));
+    bad.pop_back();
+    bad[3] = 1;
+    CHECK_FALSE(back.load(h.reference(), bad));
+    CHECK(back.weights() == h.weights());
+  }
 }

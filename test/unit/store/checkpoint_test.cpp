@@ -1,6 +1,8 @@
 #include "store/checkpoint.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <lmdb.h>
@@ -71,6 +73,39 @@ TEST_SUITE("store/checkpoint") {
     CHECK(c.put(std::string(201, 'n'), "x").error().code == Errc::kRange);
     CHECK(c.put("a", std::string(Checkpoints::kMaxBytes + 1, 't')).error().code == Errc::kRange);
     CHECK_FALSE(c.get("a").value());
+  }
+  TEST_CASE("an erased row is gone after a restart, one that was never there is no error") {
+    State s;
+    Checkpoints c{*s.env};
+    REQUIRE(c.erase("never").has_value());
+    REQUIRE(c.put("a", "one").has_value());
+    REQUIRE(c.put("b", "two").has_value());
+    REQUIRE(c.erase("a").has_value());
+    s.open();
+    Checkpoints again{*s.env};
+    CHECK_FALSE(again.get("a").value());
+    CHECK(again.get("b").value() == "two");
+  }
+  TEST_CASE("names of a prefix come sorted, others stay out") {
+    State s;
+    Checkpoints c{*s.env};
+    CHECK(c.names("p/").value().empty());
+    const auto done = c.apply({{"p/b", "2"}, {"p", "0"}, {"p/a", "1"}, {"q/a", "3"}, {"o", "4"}});
+    REQUIRE(done.has_value());
+    CHECK(c.names("p/").value() == std::vector<std::string>{"p/a", "p/b"});
+    CHECK(c.names("").value() == std::vector<std::string>{"o", "p", "p/a", "p/b", "q/a"});
+    CHECK(c.names("z").value().empty());
+  }
+  TEST_CASE("changes are written together: one that is refused keeps all of them out") {
+    State s;
+    Checkpoints c{*s.env};
+    REQUIRE(c.put("old", "x").has_value());
+    CHECK(c.apply({{"a", "1"}, {"old", std::nullopt}, {"", "2"}}).error().code == Errc::kRange);
+    CHECK_FALSE(c.get("a").value());
+    CHECK(c.get("old").value() == "x");
+    REQUIRE(c.apply({{"a", "1"}, {"old", std::nullopt}}).has_value());
+    CHECK(c.get("a").value() == "1");
+    CHECK_FALSE(c.get("old").value());
   }
 }
 
