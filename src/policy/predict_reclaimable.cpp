@@ -76,7 +76,9 @@ PeakAmount pod_request(const Pod& pod) {
       sum = sum + one;
     }
   }
-  return larger(sum, init);
+  // The sandbox's own share comes on top of either.
+  return larger(sum, init) +
+         PeakAmount{pod.overhead.cpu.value_or(MilliCpu{}), pod.overhead.memory.value_or(Bytes{})};
 }
 
 bool is_reclaimable_class(const Pod& pod) {

@@ -45,7 +45,7 @@ struct Reclaimable {
 std::optional<Reclaimable> prod_reclaimable(const ReclaimableInput& input);
 
 /// Kubernetes' rule: the sum over containers and sidecars, or the largest init container, if that
-/// is more. What no container states is 0.
+/// is more, and the pod's overhead. What no container states is 0.
 PeakAmount pod_request(const Pod& pod);
 /// Prod or none, by label, band or QoS.
 bool is_reclaimable_class(const Pod& pod);

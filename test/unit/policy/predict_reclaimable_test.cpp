@@ -97,6 +97,8 @@ TEST_SUITE("policy/prodReclaimable") {
     init.init = true;
     pod.containers = {main, side, init};
     CHECK(pod_request(pod) == PeakAmount{{600}, {300}});
+    pod.overhead.cpu = MilliCpu{50};
+    CHECK(pod_request(pod) == PeakAmount{{650}, {300}});
   }
   TEST_CASE("prod and none are reclaimable, mid, batch and free are not") {
     Pod pod;
