@@ -13,6 +13,7 @@
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
+#include "modules/predict_server/predict_server.hpp"
 #include "modules/resource_executor/resource_executor.hpp"
 #include "modules/states_informer/states_informer.hpp"
 #include "modules/status_api/status_api.hpp"
@@ -65,6 +66,12 @@ struct Config {
     MetricCache::Config metrics;  ///< its folder follows from `folder`: metric_cache_config()
   };
 
+  /// A peak of the node that is forecast above a threshold becomes a condition of the Node.
+  struct PeakWarning {
+    bool enabled = false;
+    int percent = 0;  ///< of the node's CPUs and memory; 0: where HIGH begins
+    std::chrono::seconds after{300};
+  };
   /// Values of containers as they start.
   struct Hooks {
     bool nri = true;
@@ -85,6 +92,8 @@ struct Config {
   std::string run_root = "/run";  ///< the host's: where systemd's sockets are
   Store store;
   Hooks hooks;
+  PredictServer::Config predict;  ///< pod_usage_valid follows: predict_config()
+  PeakWarning warning;
   FlightRecorder::Config recorder;  ///< its folder follows from store.folder: recorder_config()
   StatusApi::Config status;
   log::Options log;
@@ -94,6 +103,8 @@ struct Config {
 store::LmdbEnv::Options state_env_options(const Config& config);
 MetricCache::Config metric_cache_config(const Config& config);
 FlightRecorder::Config recorder_config(const Config& config);
+/// How long a pod's sample counts follows from the collect interval.
+PredictServer::Config predict_config(const Config& config);
 
 /// A good configuration and where each value came from.
 struct LoadedConfig {

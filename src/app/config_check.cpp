@@ -74,6 +74,9 @@ std::vector<ConfigFault> cross_check(const Config& config) {
            fmt::format("at least store.metric_cache_ttl ({})",
                        shown(config, "store.metric_cache_ttl")));
   }
+  if (config.predict.window % std::chrono::seconds{300} != std::chrono::seconds{0}) {
+    refuse("predict.window", "a multiple of 5m");
+  }
   if (config.report.interval.count() > 0 && config.report.interval < kLeastReportInterval) {
     refuse("report.interval", "0s, or at least 10s");
   }

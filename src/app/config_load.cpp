@@ -134,6 +134,13 @@ FlightRecorder::Config recorder_config(const Config& config) {
   return out;
 }
 
+PredictServer::Config predict_config(const Config& config) {
+  PredictServer::Config out = config.predict;
+  out.pod_usage_valid =
+      config.collect.collect_interval * config.qos.policy.pods_stale_intervals_tenths / 10;
+  return out;
+}
+
 ConfigReading load_config_text(const std::string& text,
                                const std::string& name,
                                const Overrides& overrides) {

@@ -268,6 +268,7 @@ std::vector<Setting> make_settings() {
   add_memory(out);
   add_executor_and_store(out);
   add_hooks(out);
+  add_predict(out);
   add_recorder(out);
   add_listeners_and_log(out);
   return out;

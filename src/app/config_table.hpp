@@ -27,6 +27,7 @@ void add_idle_buffer(std::vector<Setting>& out);  ///< [qos.idle_buffer]
 void add_burst(std::vector<Setting>& out);        ///< [qos.burst]
 void add_memory(std::vector<Setting>& out);       ///< [qos.memory_qos] [qos.memory_soften]
 void add_hooks(std::vector<Setting>& out);        ///< [hooks]
+void add_predict(std::vector<Setting>& out);      ///< [predict]
 void add_recorder(std::vector<Setting>& out);     ///< [recorder]
 
 }  // namespace koordlet::app

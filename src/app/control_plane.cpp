@@ -112,6 +112,13 @@ void ControlPlane::make_reporters(Hooks& hooks) {
     condition_ = std::make_unique<ConditionReporter>(
         ex_, std::move(condition), k8s::caller_of(*api_), clock_);
   }
+  if (config_.predict.enabled && config_.warning.enabled && !config_.executor.dry_run) {
+    ConditionReporter::Config condition;
+    condition.node_name = node_name_;
+    condition.text = {"KoordletPeakForecast", "PeakAboveThreshold", "NoPeakForecast"};
+    peak_condition_ = std::make_unique<ConditionReporter>(
+        ex_, std::move(condition), k8s::caller_of(*api_), clock_);
+  }
   if (!config_.report.enable) return;
   NodeReporter::Config config;
   config.node_name = node_name_;
@@ -138,6 +145,7 @@ void ControlPlane::start(reactor::TaskGroup& tasks, const NodeState& state) {
   tasks_ = &tasks;
   if (reporter_) tasks.spawn("node reporter", reporter_->run());
   if (condition_) tasks.spawn("node condition", condition_->run());
+  if (peak_condition_) tasks.spawn("peak condition", peak_condition_->run());
   if (events_) tasks.spawn("events", events_->run());
   if (evictor_) tasks.spawn("evictor", evictor_->run());
   on_state_change(state);
@@ -166,6 +174,15 @@ void ControlPlane::note_level(bool high) {
                                *high_.lasting ? "at" : "below",
                                after.count(),
                                *high_.lasting ? "held back here, send none" : "welcome again"));
+}
+
+void ControlPlane::warn_of_peak(bool ahead, const std::string& message) {
+  if (!peak_condition_) return;
+  peak_condition_->want(ahead, message);
+  if (ahead && !peak_ahead_)
+    events_->record(
+        k8s::node_subject(node_name_), k8s::EventType::kWarning, "KoordletPeakForecast", message);
+  peak_ahead_ = ahead;
 }
 
 void ControlPlane::fill(StatusView& view) const {

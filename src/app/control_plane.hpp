@@ -51,6 +51,9 @@ class ControlPlane {
   void report_now();
   /// Whether the level is HIGH in this tick: lasting pressure becomes a condition of the Node.
   void note_level(bool high);
+  /// Whether a peak above the threshold is forecast: a condition of the Node, and one Event when it
+  /// begins. Nothing without an API server and in a dry run.
+  void warn_of_peak(bool ahead, const std::string& message);
   /// Whom the plugins want gone in this tick. Without an API server nobody is evicted.
   void evict(std::vector<EvictionWish> wishes);
   /// What became of earlier wishes, each once.
@@ -78,6 +81,8 @@ class ControlPlane {
   reactor::TaskGroup* tasks_ = nullptr;  ///< set by start()
   policy::HighWatch high_;
   std::unique_ptr<ConditionReporter> condition_;
+  std::unique_ptr<ConditionReporter> peak_condition_;  ///< nullptr: not wanted
+  bool peak_ahead_ = false;                            ///< as told by an Event
   std::unique_ptr<k8s::EventRecorder> events_;
   std::unique_ptr<Evictor> evictor_;
 };

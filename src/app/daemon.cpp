@@ -123,6 +123,7 @@ Result<void> Daemon::open() {
   open_reclaim();
   open_units();
   open_levers();
+  open_predict();
   open_recorder();
   if (const auto hooks = open_hooks(); !hooks) return hooks.error();
   api_ = std::make_unique<StatusApi>(
@@ -202,6 +203,7 @@ asio::awaitable<void> Daemon::supervise() {
   tasks_.spawn("states informer", states_->run());
   tasks_.spawn("collect", collect_loop());
   open_interference();
+  if (predict_) tasks_.spawn("predict", predict_loop());
   if (systemd_) tasks_.spawn("systemd", unit_loop());
   tasks_.spawn("tick", tick_loop());
   tasks_.spawn("levers", lever_loop());
@@ -216,6 +218,7 @@ asio::awaitable<void> Daemon::stop() {
   tasks_.request_stop();
   const bool all = co_await tasks_.join(kStopGrace);
   save_baselines();
+  if (predict_) predict_->save_all();
   if (recorder_) recorder_->flush();
   if (!all) {
     exit_code_ = 1;

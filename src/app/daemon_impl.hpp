@@ -25,6 +25,7 @@
 #include "modules/metric_advisor/interference_watch.hpp"
 #include "modules/metric_advisor/metric_advisor.hpp"
 #include "modules/metric_cache/metric_cache.hpp"
+#include "modules/predict_server/predict_server.hpp"
 #include "modules/qos_manager/core_cookies.hpp"
 #include "modules/qos_manager/memory_reclaimer.hpp"
 #include "modules/qos_manager/qos_manager.hpp"
@@ -160,6 +161,14 @@ class Daemon {
   void log_hooks();
   void add_hooks(StatusView& v) const;
 
+  // daemon_predict.cpp: peaks to come
+  void open_predict();
+  boost::asio::awaitable<void> predict_loop();
+  void keep_forecast(const policy::Prediction& node);
+  void watch_peak(const policy::Prediction& node);
+  void add_predictions(StatusView& v) const;
+  void add_reclaimable(ReportInput& input) const;
+
   // daemon_recorder.cpp: what the flight recorder is told
   void open_recorder();
   void record_before_step();
@@ -227,6 +236,10 @@ class Daemon {
   kernel::VerbsDevices verbs_;
   std::optional<MonoTime> verbs_at_;
   std::uint64_t hook_pools_version_ = 0;                   ///< of the state that they follow from
+  std::uint64_t hook_pools_version_ = 0;    ///< of the state that they follow from
+  std::unique_ptr<PredictServer> predict_;  ///< nullptr: switched off
+  policy::HighWatch peak_watch_;
+  std::string peak_warning_;                               ///< "" no peak is ahead
   std::unique_ptr<FlightRecorder> recorder_;               ///< nullptr: switched off
   std::optional<store::TickFrame::Evict> recorded_evict_;  ///< of this tick
   std::unique_ptr<StatusApi> api_;

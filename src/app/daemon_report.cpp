@@ -25,6 +25,7 @@ boost::asio::awaitable<Result<ReportInput>> Daemon::gather_report() {
   auto answers = co_await cache_->aggregate_many(input.questions);
   if (!answers) co_return wrap("metric store", answers.error());
   input.answers = std::move(*answers);
+  add_reclaimable(input);
   co_return input;
 }
 

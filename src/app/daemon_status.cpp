@@ -281,6 +281,7 @@ StatusView Daemon::view() const {
   add_executor(v);
   add_interference(v);
   add_figures(v);
+  add_predictions(v);
   add_recorder(v);
   add_hooks(v);
   v.be_root = be_root_;

@@ -99,6 +99,7 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
       if (auto s = advisor_->sample_node(*state, layout)) {
         signals_ = std::move(s);
         sampled = true;
+        if (predict_) predict_->note_node(*signals_);
       }
       cache_->append(clock_.now(), advisor_->take_samples());
       // After the first sample, so that every report follows right behind a sample.
@@ -229,6 +230,7 @@ asio::awaitable<void> Daemon::collect_loop() {
   for (;;) {
     co_await advisor_->collect_pods(states_->state());
     stages_["collect"] = advisor_->last_collect();
+    if (predict_) predict_->note_pods(advisor_->pods());
     std::chrono::seconds pause = config_.collect.collect_interval;
     if (qos_->status().pressure.level == policy::Level::kHigh || is_interfered())
       pause = std::min(pause, kFastCollect);

@@ -11,6 +11,7 @@ namespace koordlet::k8s {
 namespace {
 
 constexpr std::string_view kReservation = "node.koordinator.sh/reservation";
+constexpr std::string_view kRawAllocatable = "node.koordinator.sh/raw-allocatable";
 constexpr std::string_view kSystemQos = "node.koordinator.sh/system-qos-resource";
 constexpr std::string_view kCpuManagerPolicy = "kubelet.koordinator.sh/cpu-manager-policy";
 
@@ -47,6 +48,14 @@ Reservation decode_reservation(const std::string& text, Refusals& refusals) {
   out.cpus = cpus_of(fields, "reservedCPUs");
   if (!out.cpus.empty()) out.cpu = MilliCpu{std::int64_t{1000} * out.cpus.count()};
   return out;
+}
+
+void decode_raw_allocatable(const std::string& text, Refusals& refusals, Node& node) {
+  const auto object = parse_annotation(kRawAllocatable, text, refusals);
+  if (!object) return;
+  const auto fields = annotation_fields(*object, kRawAllocatable, refusals);
+  node.raw_cpu_allocatable = cpu_amount(fields, "cpu");
+  node.raw_memory_allocatable = memory_amount(fields, "memory");
 }
 
 CpuSet decode_system_cpus(const std::string& text, Refusals& refusals) {
@@ -134,6 +143,7 @@ Result<NodeResult> decode_node(const json::value& object) {
   node.cpu_reserved = reserved(node.cpu_capacity, node.cpu_allocatable, reservation.cpu);
   node.memory_reserved =
       reserved(node.memory_capacity, node.memory_allocatable, reservation.memory);
+  if (const auto* t = text(kRawAllocatable)) decode_raw_allocatable(*t, refusals, node);
   if (const auto* t = text(kSystemQos)) node.system_cpus = decode_system_cpus(*t, refusals);
   if (const auto* t = text(kCpuManagerPolicy)) node.cpu_policy = decode_cpu_policy(*t, refusals);
   out.faults = refusals.take();

@@ -24,6 +24,10 @@ struct Node {
   Bytes memory_capacity;
   std::optional<MilliCpu> cpu_allocatable;
   std::optional<Bytes> memory_allocatable;
+  /// What allocatable was before it was amplified (annotation node.koordinator.sh/raw-allocatable);
+  /// nullopt: it was not.
+  std::optional<MilliCpu> raw_cpu_allocatable;
+  std::optional<Bytes> raw_memory_allocatable;
   std::optional<MilliCpu> batch_cpu_allocatable;
   std::optional<Bytes> batch_memory_allocatable;
   std::optional<MilliCpu> mid_cpu_allocatable;

@@ -17,13 +17,11 @@ constexpr std::string_view kSubject = "node condition";
 
 }  // namespace
 
-boost::json::object condition_patch(bool high,
-                                    std::string_view message,
-                                    WallTime now,
-                                    WallTime since) {
-  boost::json::object condition{{"type", ConditionReporter::kType},
+boost::json::object condition_patch(
+    bool high, std::string_view message, WallTime now, WallTime since, const ConditionText& text) {
+  boost::json::object condition{{"type", text.type},
                                 {"status", high ? "True" : "False"},
-                                {"reason", high ? "BestEffortHeldBack" : "PressureIsLow"},
+                                {"reason", high ? text.reason_true : text.reason_false},
                                 {"message", message},
                                 {"lastHeartbeatTime", k8s::format_time(now)},
                                 {"lastTransitionTime", k8s::format_time(since)}};
@@ -84,7 +82,7 @@ asio::awaitable<void> ConditionReporter::step() {
   call.method = "PATCH";
   call.path = fmt::format("/api/v1/nodes/{}/status", k8s::escape(s.config.node_name));
   call.content_type = "application/strategic-merge-patch+json";
-  call.body = condition_patch(high, s.message, s.clock.wall(), s.since);
+  call.body = condition_patch(high, s.message, s.clock.wall(), s.since, s.config.text);
   ++s.status.patches;
   const auto answer = co_await s.call(std::move(call));
   if (!answer) {
@@ -96,7 +94,8 @@ asio::awaitable<void> ConditionReporter::step() {
     co_return;
   }
   if (s.status.told != high) {
-    log::info(kSubject, fmt::format("{} is {}: {}", kType, high ? "True" : "False", s.message));
+    log::info(kSubject,
+              fmt::format("{} is {}: {}", s.config.text.type, high ? "True" : "False", s.message));
   }
   s.status.told = high;
   s.status.problem.clear();

@@ -16,18 +16,25 @@
 
 namespace koordlet {
 
-/// One condition of the Node: "best effort is held back here for long, send none". Told by a
-/// strategic merge patch of nodes/status, which leaves kubelet's conditions alone. Sent when it
-/// changes, again each `heartbeat` while it is true, and after a failure with a growing pause. Loop
-/// thread only.
+/// How a condition of the Node reads.
+struct ConditionText {
+  std::string type = "KoordletHighPressure";
+  std::string reason_true = "BestEffortHeldBack";
+  std::string reason_false = "PressureIsLow";
+};
+
+/// One condition of the Node: "best effort is held back here for long, send none", or another that
+/// `text` names. Told by a strategic merge patch of nodes/status, which leaves kubelet's conditions
+/// alone. Sent when it changes, again each `heartbeat` while it is true, and after a failure with a
+/// growing pause. Loop thread only.
 class ConditionReporter {
  public:
-  static constexpr std::string_view kType = "KoordletHighPressure";
   struct Config {
     std::string node_name;  ///< not empty
     std::chrono::seconds heartbeat{300};
     std::chrono::seconds retry_first{5};  ///< doubled up to retry_max
     std::chrono::seconds retry_max{300};
+    ConditionText text{};
   };
   struct Status {
     std::optional<bool> wanted, told;  ///< told: the server took it
@@ -56,6 +63,7 @@ class ConditionReporter {
 boost::json::object condition_patch(bool high,
                                     std::string_view message,
                                     WallTime now,
-                                    WallTime since);
+                                    WallTime since,
+                                    const ConditionText& text = {});
 
 }  // namespace koordlet

@@ -38,7 +38,6 @@ class PredictServer {
     std::chrono::seconds expiry{1800};
     /// How long a pod's last sample counts in the sum of its class: 2.5 collect intervals.
     std::chrono::seconds pod_usage_valid{150};
-    bool early_warning = false;  ///< a forecast above the HIGH threshold becomes a Node condition
   };
   struct Status {
     std::uint64_t rounds = 0;

@@ -10,6 +10,7 @@
 #include "modules/status_api/held_index.hpp"
 #include "modules/status_api/json_text.hpp"
 #include "modules/status_api/prometheus_interference.hpp"
+#include "modules/status_api/prometheus_predict.hpp"
 #include "modules/status_api/series.hpp"
 #include "modules/status_api/use_split.hpp"
 
@@ -265,6 +266,7 @@ std::string MetricsExporter::text(const StatusView& view) {
   add_pods(out, view, index);
   add_cap_series(out, view);
   add_interference(out, view);
+  add_predictions(out, view);
   add_evictions(out, view);
   add_extra(out, view);
   out.end();

@@ -10,6 +10,7 @@
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/json_text.hpp"
 #include "modules/status_api/pod_json.hpp"
+#include "modules/status_api/predictions_json.hpp"
 #include "modules/status_api/query.hpp"
 #include "modules/status_api/recorder_json.hpp"
 #include "modules/status_api/status_json.hpp"
@@ -47,6 +48,9 @@ constexpr Endpoint kEndpoints[] = {
     {"/api/v1/qos", "level, thresholds, desired and held values: ?limit= ?continue=", true},
     {"/api/v1/explain/...", "why a pod gets the CPU it gets: by uid or namespace/name"},
     {"/api/v1/interference", "how much each LS pod is hurt, by what and by whom; the sources"},
+    {"/api/v1/predictions",
+     "peaks to come of node, classes and pods, and how good they were: ?limit= ?continue=",
+     true},
     {"/api/v1/series", "stored series: ?match= ?limit= ?continue=, or ?by=metric", true},
     {"/api/v1/query",
      "?query=METRIC{label=\"value\"} ?window= ?func= ?step= ?end= ?limit= ?continue=",
@@ -113,6 +117,7 @@ HttpResponse answer(const StatusView& view, const HttpRequest& request) {
   if (path == kPods) return pods_list(view, request.query);
   if (path == "/api/v1/qos") return qos(view, request.query);
   if (path == "/api/v1/interference") return interference(view);
+  if (path == "/api/v1/predictions") return predictions(view, request.query);
   if (path == "/api/v1/executor") return executor(view, request.query);
   if (path == "/api/v1/audit") return audit(view, request.query);
   if (path == "/api/v1/recorder") return recorder(view);

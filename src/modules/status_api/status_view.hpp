@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,8 @@
 #include "policy/idle_buffer.hpp"
 #include "policy/memory_qos.hpp"
 #include "policy/memory_soften.hpp"
+#include "policy/predict_reclaimable.hpp"
+#include "policy/prediction.hpp"
 
 namespace koordlet {
 
@@ -221,6 +224,23 @@ struct StatusView {
     const std::map<std::string, PodInterference>* pods = nullptr;
     std::optional<NodeInterference> node;
   };
+  /// Peaks to come, as of the last round. What is borrowed lives until the next one.
+  struct Predictions {
+    struct Row {
+      std::string_view name;  ///< class or pod uid
+      const policy::Prediction* value = nullptr;
+    };
+    std::chrono::seconds window{0};
+    std::uint64_t rounds = 0;
+    std::chrono::microseconds last_round{0}, longest_slice{0};
+    std::size_t models = 0, bytes = 0, restored = 0, cold_rows = 0;
+    std::uint64_t restarted = 0, expired = 0, rows = 0, save_failures = 0;
+    bool save_failing = false;
+    const policy::Prediction *node = nullptr, *system = nullptr;
+    std::vector<Row> classes, pods;  ///< by rising name
+    std::optional<policy::Reclaimable> reclaimable;
+    std::string warning;  ///< which peak of the node is ahead; "" none, or not looked for
+  };
   /// The flight recorder.
   struct Recorder {
     std::string folder;
@@ -279,9 +299,10 @@ struct StatusView {
   Executor executor;
   Units units;
   std::vector<Helper> helpers;
-  std::optional<Hooks> hooks;        ///< nullopt: switched off
-  std::optional<Recorder> recorder;  ///< nullopt: switched off
-  std::optional<History> history;    ///< nullopt: the store is not open
+  std::optional<Hooks> hooks;              ///< nullopt: switched off
+  std::optional<Recorder> recorder;        ///< nullopt: switched off
+  std::optional<Predictions> predictions;  ///< nullopt: switched off
+  std::optional<History> history;          ///< nullopt: the store is not open
   std::vector<Source> sources;
   std::vector<Resource> resources;
   std::optional<Api> api;                                ///< nullopt: no API server is used

@@ -136,6 +136,7 @@ TEST_SUITE("command line") {
                              "--set",
                              "--dry-run",
                              "--metric-cache-ttl",
+                             "--predict-window",
                              "--gc-interval",
                              "--collect-interval",
                              "--qos-interval",

@@ -119,6 +119,7 @@ TEST_SUITE("config") {
                                          "nodemetric-report-interval",
                                          "gc-interval",
                                          "collect-interval",
+                                         "predict-window",
                                          "qos-interval",
                                          "batch-size"});
   }

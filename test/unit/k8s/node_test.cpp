@@ -67,6 +67,19 @@ status:
               .node.cpu_reserved == MilliCpu{0});
   }
 
+  TEST_CASE("raw allocatable is what the node had before it was amplified") {
+    const std::string key = "node.koordinator.sh/raw-allocatable";
+    const auto r = with_annotation(key, R"({"cpu":"16","memory":"64Gi"})");
+    CHECK(r.faults.empty());
+    CHECK(r.node.raw_cpu_allocatable == MilliCpu{16'000});
+    CHECK(r.node.raw_memory_allocatable == Bytes{64LL << 30});
+    const auto half = with_annotation(key, R"({"cpu":"16","memory":"much"})");
+    CHECK(half.faults.size() == 1);
+    CHECK(half.node.raw_cpu_allocatable == MilliCpu{16'000});
+    CHECK_FALSE(half.node.raw_memory_allocatable);
+    CHECK_FALSE(with_annotation("other", "1").node.raw_cpu_allocatable);
+    CHECK(with_annotation(key, "no json").faults.size() == 1);
+  }
   TEST_CASE("API-3.4: the reservation wins where it is larger, reservedCPUs before its cpu") {
     struct Case {
       const char* json;

@@ -106,6 +106,18 @@ TEST_SUITE("node_reporter/condition") {
     CHECK(b.reporter.status().failures == 3);
   }
 
+  TEST_CASE("another condition has its own type and reasons") {
+    const ConditionText text{"KoordletPeakForecast", "PeakAboveThreshold", "NoPeakForecast"};
+    const auto reason = [&](bool is) {
+      const auto patch = condition_patch(is, "m", WallTime{}, WallTime{}, text);
+      return patch.at("status").at("conditions").at(0);
+    };
+    CHECK(reason(true).at("type") == "KoordletPeakForecast");
+    CHECK(reason(true).at("reason") == "PeakAboveThreshold");
+    CHECK(reason(false).at("reason") == "NoPeakForecast");
+    CHECK(reason(false).at("status") == "False");
+  }
+
   TEST_CASE("a change of mind before it was told: only the last one is") {
     Bed b;
     b.answers = {Bed::status(503)};

@@ -22,6 +22,7 @@ struct Filled {
     fill_policy();
     fill_usage();
     fill_interference();
+    fill_predictions();
   }
   Filled(const Filled&) = delete;
 
@@ -91,6 +92,34 @@ struct Filled {
     view.counters = {{"metric_cache_samples", 5000}};
     view.help = {{"cgroup_open_files", "Control files kept open."}};
   }
+  /// An hour of 4.2 cores and 3 GiB that was forecast as 5 and 4, once too low.
+  void fill_predictions() {
+    prediction.at = kNow - seconds{4};
+    prediction.bytes = 20'000;
+    auto& cpu = prediction.cpu;
+    cpu.forecast = policy::Forecast{5, policy::Rule::kMaxDay, false};
+    cpu.line = policy::PeakTrend{4.2, 0.01};
+    cpu.usual = 4.21712909;
+    cpu.learned = seconds{90'000};
+    cpu.score.windows = 4;
+    cpu.score.violations = 1;
+    cpu.score.shortfall = 0.1;
+    cpu.score.over = 0.6;
+    cpu.score.within = 3;
+    cpu.score.pinball = 0.4;
+    auto& memory = prediction.memory;
+    memory = cpu;
+    memory.forecast->peak = 4294967296;
+    auto& p = view.predictions.emplace();
+    p.window = seconds{3600};
+    p.models = 9;
+    p.node = p.system = &prediction;
+    p.classes = {{"prod", &prediction}};
+    p.pods = {{"be-1", &prediction}, {"ls-1", &prediction}};
+    p.reclaimable = policy::Reclaimable{{{5722}, {14618183141}}, {{12278}, {41216391707}}, {"x"}};
+    p.warning = "a CPU peak of 90 % is forecast, threshold 80 %";
+  }
+  policy::Prediction prediction;
   void fill_audit() {
     AuditEvent e;
     e.at = kNow - std::chrono::seconds{3};

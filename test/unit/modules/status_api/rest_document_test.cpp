@@ -136,6 +136,7 @@ TEST_SUITE("status_api/document") {
          {"/api/v1/explain/ls-1", "/api/v1/explain/shop/batch"}},
         {"GET /api/v1/qos", {"/api/v1/qos"}},
         {"GET /api/v1/interference", {"/api/v1/interference"}},
+        {"GET /api/v1/predictions", {"/api/v1/predictions"}},
         {"GET /api/v1/executor", {"/api/v1/executor"}},
         {"GET /api/v1/audit", {"/api/v1/audit"}},
         {"GET /api/v1/recorder", {"/api/v1/recorder"}},

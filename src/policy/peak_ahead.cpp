@@ -1,0 +1,34 @@
+#include "policy/peak_ahead.hpp"
+
+#include <fmt/format.h>
+
+namespace koordlet::policy {
+namespace {
+
+bool reaches(const SeriesPrediction& series, double capacity, int percent) {
+  return capacity > 0 && series.forecast && !series.forecast->cold &&
+         series.forecast->peak * 100 >= capacity * percent;
+}
+
+std::string line(const char* what, const SeriesPrediction& series, double capacity, int percent) {
+  return fmt::format("a {} peak of {:.0f} % is forecast, threshold {} %",
+                     what,
+                     series.forecast->peak * 100 / capacity,
+                     percent);
+}
+
+}  // namespace
+
+std::string peak_ahead(const Prediction& node, const PeakLimits& limits) {
+  const double cores = static_cast<double>(limits.cpu.v) / 1000;
+  const auto bytes = static_cast<double>(limits.memory.v);
+  std::string out;
+  if (reaches(node.cpu, cores, limits.percent)) out = line("CPU", node.cpu, cores, limits.percent);
+  if (reaches(node.memory, bytes, limits.percent)) {
+    if (!out.empty()) out += "; ";
+    out += line("memory", node.memory, bytes, limits.percent);
+  }
+  return out;
+}
+
+}  // namespace koordlet::policy
