@@ -236,7 +236,6 @@ class Daemon {
   kernel::VerbsDevices verbs_;
   std::optional<MonoTime> verbs_at_;
   std::uint64_t hook_pools_version_ = 0;                   ///< of the state that they follow from
-  std::uint64_t hook_pools_version_ = 0;    ///< of the state that they follow from
   std::unique_ptr<PredictServer> predict_;  ///< nullptr: switched off
   policy::HighWatch peak_watch_;
   std::string peak_warning_;                               ///< "" no peak is ahead
