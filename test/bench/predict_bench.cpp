@@ -51,7 +51,7 @@ struct Bench {
     }
     run(io, server.load());
   }
-  /// Returns the time from its start to its end, pauses and all.
+  /// Returns its CPU time.
   Steady::duration round(int slot, std::chrono::seconds after) {
     clock.advance(after);
     state->pods_at = clock.now();
@@ -69,9 +69,8 @@ struct Bench {
       u.memory = Bytes{(std::int64_t{256} << 20) + ((slot * 11 + i * 17) % 64 << 20)};
     }
     server.note_pods(usage);
-    const auto start = Steady::now();
     run(io, server.round(state));
-    return Steady::now() - start;
+    return server.status().last_round;
   }
 };
 

@@ -55,7 +55,7 @@ void add_predictions(SeriesSet& out, const StatusView& view) {
   const auto& p = *view.predictions;
   out.gauge("predict_models", "Subjects whose peaks are forecast.", static_cast<double>(p.models));
   out.gauge("predict_memory_bytes", "Memory of all models.", static_cast<double>(p.bytes));
-  out.gauge("predict_round_seconds", "Work of the last round.", seconds(p.last_round));
+  out.gauge("predict_round_seconds", "CPU time of the last round.", seconds(p.last_round));
   out.gauge("predict_longest_slice_seconds",
             "Longest hold of the loop by a round, since start.",
             seconds(p.longest_slice));
