@@ -72,11 +72,10 @@ struct Config {
     int percent = 0;  ///< of the node's CPUs and memory; 0: where HIGH begins
     std::chrono::seconds after{300};
   };
-  /// Values of containers as they start.
+  /// Values of containers as they start; the switches are qos.policy.hooks.
   struct Hooks {
     bool nri = true;
     runtime::NriOptions connection;
-    policy::HookSwitches switches;
   };
 
   kernel::HostRoots host;

@@ -31,9 +31,12 @@ void add_connection(std::vector<Setting>& out) {
 void add_hooks(std::vector<Setting>& out) {
   add_connection(out);
 #define KOORDLET_HOOK(member, about) \
-  out.push_back(boolean("hooks." #member, KOORDLET_AT(hooks.switches.member), about))
+  out.push_back(boolean("hooks." #member, KOORDLET_AT(qos.policy.hooks.member), about))
   KOORDLET_HOOK(batch_resources, "shares, quota and memory limit of BE by batch resources");
   KOORDLET_HOOK(cpuset, "CPUs that the scheduler gave, or that the class shares");
+  KOORDLET_HOOK(
+      reconcile,
+      "each evaluation keeps batch_resources, cpuset and cpu_normalization, hooks or not");
   KOORDLET_HOOK(cpuset_keeps_quota, "a container with CPUs of its own keeps its quota");
   KOORDLET_HOOK(cpu_normalization, "quota of LS divided by the node's ratio of CPU models");
   KOORDLET_HOOK(memory_qos, "cgroup v2: memory.min, .low, .high as [qos.memory_qos] says");

@@ -13,9 +13,9 @@ namespace {
 using runtime::NriStatus;
 
 /// Pools as the node's topology object reports them.
-std::optional<policy::CpuPools> pools_of(const CpuTopology& cpus,
-                                         const NodeState& state,
-                                         const KubeletCpus& kubelet) {
+std::optional<NodeCpuPools> pools_of(const CpuTopology& cpus,
+                                     const NodeState& state,
+                                     const KubeletCpus& kubelet) {
   if (cpus.empty() || !state.node) return std::nullopt;
   TopologyInput input;
   input.cpus = cpus;
@@ -24,7 +24,7 @@ std::optional<policy::CpuPools> pools_of(const CpuTopology& cpus,
   input.pods = state.pods;
   input.kubelet_cpus = kubelet.exclusive;
   const auto pools = cpu_pools(input);
-  policy::CpuPools out;
+  NodeCpuPools out;
   for (const auto& p : pools.ls) out.shared.push_back({p.numa, p.cpus});
   for (const auto& p : pools.be) out.be.push_back({p.numa, p.cpus});
   out.system = state.node->system_cpus;
@@ -50,7 +50,7 @@ Result<void> Daemon::open_hooks() {
   deps.on_start = [this](const std::string&) { wake({.change = true}); };
   deps.queue = [this](HookUpdate update) { return nri_->queue(std::move(update)); };
   RuntimeHooks::Config config;
-  config.switches = config_.hooks.switches;
+  config.switches = config_.qos.policy.hooks;
   config.failure_policy = config_.hooks.connection.plugin.policy;
   hooks_ = std::make_unique<RuntimeHooks>(config, std::move(deps), clock_);
   auto options = config_.hooks.connection;
@@ -76,14 +76,14 @@ void Daemon::push_hooks(const Snapshot& snapshot) {
   }
   if (snapshot.signals && snapshot.signals->memory_total)
     world.memory_total = snapshot.signals->memory_total;
-  world.pools = hook_pools(snapshot);
+  if (snapshot.cpu_pools) world.pools = *snapshot.cpu_pools;
   if (snapshot.be_root) world.be_cpus = snapshot.be_root->cpuset;
   world.has_memory_files = snapshot.has_memory_min;
   world.memory_min_wanted = status.memory_qos.summary.min_wanted;
   if (status.pressure.decided) world.factor_permille = status.pressure.factor_permille;
   world.desired = &qos_->desired();
   if (const auto groups = resctrl_->state()) world.resctrl_groups = groups->groups;
-  if (config_.hooks.switches.rdma) add_verbs(snapshot.now, world);
+  if (config_.qos.policy.hooks.rdma) add_verbs(snapshot.now, world);
   const bool active = !paused_ && !stopping_ && !config_.executor.dry_run && status.ready;
   hooks_->push(snapshot.state, std::move(world), active);
   if (!hooks_spawned_) {
@@ -94,17 +94,17 @@ void Daemon::push_hooks(const Snapshot& snapshot) {
 }
 
 /// Reckoned anew when the pods or kubelet's file are others.
-std::optional<policy::CpuPools> Daemon::hook_pools(const Snapshot& snapshot) {
+void Daemon::update_cpu_pools(const Snapshot& snapshot) {
   constexpr std::chrono::seconds kAge{10};  // as often as kubelet itself reconciles
-  const bool same = hook_pools_at_ && snapshot.now - *hook_pools_at_ < kAge &&
-                    hook_pools_version_ == snapshot.state->version;
-  if (!same) {
-    const auto kubelet = read_kubelet_cpus(config_.kubelet.cpu_manager_state);
-    hook_pools_ = pools_of(topology_, *snapshot.state, kubelet);
-    hook_pools_at_ = snapshot.now;
-    hook_pools_version_ = snapshot.state->version;
-  }
-  return hook_pools_;
+  const bool same = cpu_pools_at_ && snapshot.now - *cpu_pools_at_ < kAge &&
+                    cpu_pools_version_ == snapshot.state->version;
+  if (same) return;
+  const auto kubelet = read_kubelet_cpus(config_.kubelet.cpu_manager_state);
+  const auto pools = pools_of(topology_, *snapshot.state, kubelet);
+  const bool stays = pools ? cpu_pools_ && *cpu_pools_ == *pools : cpu_pools_ == nullptr;
+  if (!stays) cpu_pools_ = pools ? std::make_shared<const NodeCpuPools>(*pools) : nullptr;
+  cpu_pools_at_ = snapshot.now;
+  cpu_pools_version_ = snapshot.state->version;
 }
 
 /// Functions come and go with the drivers' settings, seldom.
@@ -128,10 +128,14 @@ void Daemon::log_hooks() {
   if (now == hooks_logged_ || now.empty()) return;
   hooks_logged_ = now;
   if (s.state == NriStatus::State::kReady) return log::info("nri", now);
+  const bool kept = config_.qos.policy.hooks.reconcile;
   log::warn("nri",
-            fmt::format("{}: containers start without values meanwhile, the next ticks put "
-                        "files right",
-                        now));
+            fmt::format("{}: containers start without values meanwhile, {}",
+                        now,
+                        kept ? "the next ticks put cgroup files right; devices, environment and "
+                               "oom_score_adj stay as they are"
+                             : "and batch resources, CPU sets and normalized quotas stay as they "
+                               "are: hooks.reconcile is off"));
 }
 
 void Daemon::add_hooks(StatusView& v) const {
@@ -163,7 +167,7 @@ void Daemon::add_hooks(StatusView& v) const {
     out.failures +=
         config_.hooks.connection.plugin.policy == HookFailurePolicy::kIgnore ? c.failed : 0;
     out.hooks.push_back({policy::to_string(hook),
-                         policy::is_on(hook, config_.hooks.switches),
+                         policy::is_on(hook, config_.qos.policy.hooks),
                          c.calls,
                          c.changed,
                          c.failed,

@@ -156,7 +156,8 @@ class Daemon {
   // daemon_hooks.cpp: what the runtime is answered
   Result<void> open_hooks();
   void push_hooks(const Snapshot& snapshot);
-  std::optional<policy::CpuPools> hook_pools(const Snapshot& snapshot);
+  void update_cpu_pools(const Snapshot& snapshot);
+  void update_weight_rules(const Snapshot& snapshot);
   void add_verbs(MonoTime now, policy::HookWorld& world);
   void log_hooks();
   void add_hooks(StatusView& v) const;
@@ -231,11 +232,13 @@ class Daemon {
   std::unique_ptr<runtime::NriConnection> nri_;   ///< tells hooks_
   bool hooks_spawned_ = false;
   std::string hooks_logged_;
-  std::optional<policy::CpuPools> hook_pools_;
-  std::optional<MonoTime> hook_pools_at_;
+  std::optional<MonoTime> weight_rules_at_;
+  WeightRules weight_rules_;
+  std::shared_ptr<const NodeCpuPools> cpu_pools_;
+  std::optional<MonoTime> cpu_pools_at_;
+  std::uint64_t cpu_pools_version_ = 0;  ///< of the state that they follow from
   kernel::VerbsDevices verbs_;
   std::optional<MonoTime> verbs_at_;
-  std::uint64_t hook_pools_version_ = 0;                   ///< of the state that they follow from
   std::unique_ptr<PredictServer> predict_;  ///< nullptr: switched off
   policy::HighWatch peak_watch_;
   std::string peak_warning_;                               ///< "" no peak is ahead

@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "model/pod_change.hpp"
 #include "modules/qos_manager/storage_table.hpp"
+#include "modules/qos_manager/weight_rules.hpp"
 #include "store/checkpoint.hpp"
 
 namespace koordlet::app {
@@ -80,9 +81,26 @@ void Daemon::restore_levers() {
   cookies_->clear_all();
 }
 
+/// Once a minute: kubelet and runtime are upgraded while pods run.
+void Daemon::update_weight_rules(const Snapshot& snapshot) {
+  constexpr std::chrono::minutes kAge{1};
+  if (weight_rules_at_ && snapshot.now - *weight_rules_at_ < kAge) return;
+  weight_rules_ = seen_weight_rules(*snapshot.state, *cgroups_, weight_rules_);
+  weight_rules_at_ = snapshot.now;
+}
+
 /// By the configuration of the last step: what nobody asks for is not read.
 void Daemon::add_levers(Snapshot& s) {
   const auto& effective = qos_->status().effective;
+  const auto& hooks = config_.qos.policy.hooks;
+  if (hooks_ || (hooks.reconcile && hooks.cpuset)) {
+    update_cpu_pools(s);
+    s.cpu_pools = cpu_pools_;
+  }
+  if (hooks.reconcile && hooks.batch_resources && version_ == CgroupVersion::kV2) {
+    update_weight_rules(s);
+    s.weight_rules = weight_rules_;
+  }
   if (uses_cpusets(effective)) {
     if (!kubelet_cpus_ || s.now - kubelet_cpus_at_ >= kKubeletCpusAge) {
       kubelet_cpus_ =
@@ -119,6 +137,13 @@ void Daemon::log_levers() {
 
 void Daemon::add_levers(StatusView::Qos& q) const {
   const auto& s = qos_->status();
+  const auto& hooks = s.effective.hooks;
+  const auto pods = s.spec.list ? s.spec.list->pods : 0;
+  q.levers.push_back({"spec_values",
+                      hooks.reconcile,
+                      s.spec.list ? s.spec.list->all.size() : 0,
+                      fmt::format("files of {} pods by batch resources, CPU sets, CPU ratio", pods),
+                      {}});
   q.levers.push_back({"blkio", s.effective.blkio.any(), s.blkio.settings, "", s.blkio.faults});
   q.levers.push_back(
       {"system", s.effective.system != SystemStrategy{}, s.system.settings, "", s.system.faults});

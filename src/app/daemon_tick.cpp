@@ -32,10 +32,19 @@ class Stage {
   std::chrono::steady_clock::time_point start_;
 };
 
-std::map<CgroupKey, CgroupValue> wishes(const DesiredTable& table) {
-  std::map<CgroupKey, CgroupValue> out;
-  for (const auto& [key, desired] : table) out.emplace(key, desired.value);
-  return out;
+/// In place: most stay from tick to tick.
+void take_wishes(const DesiredTable& table, std::map<CgroupKey, CgroupValue>& applied) {
+  auto at = applied.begin();
+  for (const auto& [key, desired] : table) {
+    while (at != applied.end() && at->first < key) at = applied.erase(at);
+    if (at == applied.end() || key < at->first) {
+      applied.emplace_hint(at, key, desired.value);
+      continue;
+    }
+    if (at->second != desired.value) at->second = desired.value;
+    ++at;
+  }
+  applied.erase(at, applied.end());
 }
 
 bool same_wishes(const DesiredTable& table, const std::map<CgroupKey, CgroupValue>& applied) {
@@ -159,7 +168,7 @@ asio::awaitable<void> Daemon::apply(bool only_if_changed) {
   if (paused_ || stopping_ || !qos_->status().ready) co_return;
   const auto& desired = qos_->desired();
   if (only_if_changed && same_wishes(desired, applied_)) co_return;
-  applied_ = wishes(desired);
+  take_wishes(desired, applied_);
   const Stage stage{stages_["apply"]};
   const auto outcomes = co_await executor_->apply(desired, clock_.now());
   if (recorder_) recorder_->note_outcomes(outcomes);

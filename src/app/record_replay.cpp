@@ -267,7 +267,7 @@ WallTime start_of(const store::Segment& newest, milliseconds since) {
 std::vector<std::pair<std::string, std::string>> recorded_settings(const LoadedConfig& loaded) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& v : loaded.values) {
-    if (v.key.starts_with("qos.")) out.emplace_back(v.key, v.value);
+    if (v.key.starts_with("qos.") || v.key.starts_with("hooks.")) out.emplace_back(v.key, v.value);
   }
   return out;
 }
@@ -276,7 +276,8 @@ Result<RecordingReport> replay_recording(const std::string& path,
                                          const Overrides& overrides,
                                          milliseconds since) {
   for (const auto& [key, text] : overrides) {
-    if (key.starts_with("qos.") || find_setting(key) == nullptr) continue;
+    if (key.starts_with("qos.") || key.starts_with("hooks.") || find_setting(key) == nullptr)
+      continue;
     return Error{Errc::kInvalid,
                  fmt::format("command line: {}: \"{}\": expected a key of [qos]: a replay looks at "
                              "no other",

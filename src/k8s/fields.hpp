@@ -24,6 +24,7 @@ class Refusals {
 
   void add(std::string_view field, const json::value& got, std::string_view expected);
   void add(std::string_view field, std::string_view problem);
+  std::size_t count() const { return lines_.size() + dropped_; }  ///< since the last take()
   std::vector<std::string> take();
 
  private:

@@ -66,19 +66,22 @@ std::optional<KubeQos> decode_kube_qos(const Fields& status) {
   return std::nullopt;
 }
 
-CpuSet decode_allocated_cpus(const Pod& pod, Refusals& refusals) {
+/// CPUs that the scheduler allocated. What of it cannot be read leaves all of it unknown.
+void decode_allocation(Pod& pod, Refusals& refusals) {
   const auto annotation = pod.annotations.find(std::string{kResourceStatus});
-  if (annotation == pod.annotations.end()) return {};
-  const auto object = parse_annotation(kResourceStatus, annotation->second, refusals);
-  if (!object) return {};
-  const Fields fields{
-      *object, fmt::format("metadata.annotations[{}]", kResourceStatus), refusals, KeyCase::kAny};
-  const auto text = fields.text("cpuset");
-  if (!text.value) return {};
-  const auto cpus = CpuSet::parse(*text.value);
-  if (cpus) return *cpus;
-  fields.refuse("cpuset", cpus.error().context);
-  return {};
+  if (annotation == pod.annotations.end()) return;
+  const auto before = refusals.count();
+  if (const auto object = parse_annotation(kResourceStatus, annotation->second, refusals)) {
+    const Fields fields{
+        *object, fmt::format("metadata.annotations[{}]", kResourceStatus), refusals, KeyCase::kAny};
+    if (const auto text = fields.text("cpuset"); text.value) {
+      const auto cpus = CpuSet::parse(*text.value);
+      if (cpus) pod.allocated_cpus = *cpus;
+      if (!cpus) fields.refuse("cpuset", cpus.error().context);
+    }
+    pod.allocated_numa = decode_numa_nodes(fields);
+  }
+  if (refusals.count() != before) pod.allocated_numa.reset();
 }
 
 std::vector<IoBlock> decode_blkio_annotation(const Pod& pod, Refusals& refusals) {
@@ -186,7 +189,7 @@ Result<PodResult> decode_pod(const json::value& object) {
     pod.overhead = decode_overhead(*spec.value);
   }
   decode_status(root, spec.value ? &*spec.value : nullptr, pod);
-  pod.allocated_cpus = decode_allocated_cpus(pod, refusals);
+  decode_allocation(pod, refusals);
   pod.io_blocks = decode_blkio_annotation(pod, refusals);
   pod.burst = decode_burst_annotation(pod.annotations, refusals);
   pod.memory_qos = decode_memory_annotation(pod.annotations, refusals);

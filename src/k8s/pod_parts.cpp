@@ -141,6 +141,29 @@ RequestsAndLimits decode_resources(const Fields& owner) {
   return out;
 }
 
+std::vector<int> decode_numa_nodes(const Fields& status) {
+  constexpr std::int64_t kMost = 1023;  // kernel: MAX_NUMNODES
+  std::vector<int> out;
+  const auto* list = status.array("numaNodeResources");
+  for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    const auto at = fmt::format("numaNodeResources[{}]", i);
+    const auto* object = (*list)[i].if_object();
+    if (object == nullptr) {
+      status.refuse(at, (*list)[i], "an object");
+      continue;
+    }
+    const Fields entry{*object, status.path(at), status.refusals(), KeyCase::kAny};
+    const auto node = entry.integer("node", 0, kMost);
+    const auto amounts = entry.object("resources");
+    if (!node.value || !amounts.value) continue;
+    const auto cpu = cpu_amount(*amounts.value, "cpu");
+    const auto batch = milli_amount(*amounts.value, "kubernetes.io/batch-cpu");
+    if ((cpu && cpu->v != 0) || (batch && batch->v > 0))
+      out.push_back(static_cast<int>(*node.value));
+  }
+  return out;
+}
+
 Resources decode_overhead(const Fields& spec) {
   const auto overhead = spec.object("overhead");
   return overhead.value ? decode_amounts(*overhead.value) : Resources{};

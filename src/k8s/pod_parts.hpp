@@ -27,6 +27,10 @@ RequestsAndLimits decode_resources(const Fields& owner);
 /// spec.overhead.
 Resources decode_overhead(const Fields& spec);
 
+/// numaNodeResources of annotation scheduling.koordinator.sh/resource-status: the NUMA nodes whose
+/// entry states CPU or batch CPU.
+std::vector<int> decode_numa_nodes(const Fields& status);
+
 /// The rule of kubelet and API server: cpu and memory alone count, zero is as good as absent.
 /// Guaranteed: every container has both limits and requests equal to them. `pod_level`:
 /// spec.resources, which decides alone when it states either resource.

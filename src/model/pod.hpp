@@ -75,6 +75,9 @@ struct Pod {
   std::optional<PodOwner> owner;      ///< the controller among metadata.ownerReferences
   CpuSet allocated_cpus;  ///< annotation scheduling.koordinator.sh/resource-status, "cpuset"; empty
                           ///< = none
+  /// Same annotation: NUMA nodes it got CPU of; nullopt: the annotation cannot be read, so that
+  /// nothing is known of its CPUs.
+  std::optional<std::vector<int>> allocated_numa{std::in_place};
   std::vector<IoBlock> io_blocks;  ///< annotation koordinator.sh/blkioQOS
   Resources overhead{};            ///< spec.overhead: the pod's cgroup beyond its containers
   std::optional<CpuBurstStrategy> burst{};   ///< annotation koordinator.sh/cpuBurst

@@ -23,6 +23,7 @@ struct Proposal {
   std::string plugin;  ///< "cpu_suppress", ...
   std::string reason;  ///< one line with the numbers: "level HIGH (83.1 % >= 80 %): request 4000m x
                        ///< 300 permille"
+  bool steady = false;  ///< follows from the pod alone: looked at in turn where there are many
   friend bool operator==(const Proposal&, const Proposal&) = default;
 };
 
@@ -34,6 +35,7 @@ struct Desired {
   std::string reason;
   MonoTime since;                ///< when this value became the wish
   std::vector<Proposal> losers;  ///< what else was proposed for the file
+  bool steady = false;           ///< nothing but a steady proposal stands behind it
   int order = 0;  ///< lower is written first where the kernel leaves the choice (0 = the BE root)
 };
 /// One desired value per file. A file that is not in it belongs to somebody else, and gets its

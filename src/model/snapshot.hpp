@@ -9,7 +9,9 @@
 
 #include "base/cgroup.hpp"
 #include "base/clock.hpp"
+#include "base/cpu_conversion.hpp"
 #include "base/units.hpp"
+#include "model/cpu_pools.hpp"
 #include "model/kubelet_cpus.hpp"
 #include "model/ls_signal.hpp"
 #include "model/node.hpp"
@@ -42,6 +44,13 @@ struct BeRoot {
   std::optional<Bytes> memory{};  ///< charged to it now, page cache included; nullopt: unknown
 };
 
+/// How this node's kubelet (pods) and runtime (containers) make cpu.weight from shares.
+struct WeightRules {
+  WeightRule pods = WeightRule::kLinear;
+  WeightRule containers = WeightRule::kLinear;
+  friend bool operator==(const WeightRules&, const WeightRules&) = default;
+};
+
 /// Built once a tick; every plugin sees the same one.
 struct Snapshot {
   MonoTime now;
@@ -59,6 +68,7 @@ struct Snapshot {
   std::shared_ptr<const StorageTable> storage;
   std::shared_ptr<const ResctrlState> resctrl;
   std::shared_ptr<const KubeletCpus> kubelet_cpus;
+  std::shared_ptr<const NodeCpuPools> cpu_pools;
   /// By "<runtime>://<id>"; borrowed for as long as the snapshot is used; nullptr: none.
   const std::map<std::string, ContainerUsage>* containers = nullptr;
   std::chrono::seconds usage_valid{150};  ///< older samples of pods and containers say nothing
@@ -68,6 +78,7 @@ struct Snapshot {
   /// Page cache that memory.min keeps, as the last step reckoned it; nullopt: unknown.
   std::optional<Bytes> protected_cache{};
   bool has_memory_reclaim = false;    ///< memory.reclaim exists (v2, 5.19)
+  WeightRules weight_rules{};         ///< v2; linear until another one was seen
   bool has_page_cache_limit = false;  ///< memory.pagecache_limit.* (vendor kernels, v2)
 };
 

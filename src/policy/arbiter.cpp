@@ -1,6 +1,7 @@
 #include "policy/arbiter.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -75,6 +76,7 @@ Desired decide_file(const Group& group) {
     out.role = only.role;
     out.plugin = only.plugin;
     out.reason = only.reason;
+    out.steady = only.steady;
     return out;
   }
   const bool boosted = std::any_of(
@@ -87,7 +89,13 @@ Desired decide_file(const Group& group) {
     if (p->role == (boosted ? Role::kBoost : Role::kBase)) counting.push_back(p);
   }
   CgroupValue value = counting.front()->value;
-  for (const Proposal* p : counting) value = stricter_value(p->key.file, value, p->value);
+  for (const Proposal* p : counting) {
+    // CPUs that no cap allows are no way around the cap.
+    const bool outside = p->key.file == CgroupFile::kCpuset && p->role != Role::kCap &&
+                         counting.front()->role == Role::kCap &&
+                         (std::get<CpuSet>(value) & std::get<CpuSet>(p->value)).empty();
+    if (!outside) value = stricter_value(p->key.file, value, p->value);
+  }
 
   Desired out;
   const auto winner = std::find_if(
@@ -141,16 +149,17 @@ void bound_by_parent(DesiredTable& table) {
   }
 }
 
-/// Both tables are sorted: one walk finds what stayed.
-void keep_since(DesiredTable& table, const DesiredTable& previous, MonoTime now) {
-  auto old = previous.begin();
-  for (auto& [key, wish] : table) {
-    while (old != previous.end() && old->first < key) ++old;
-    const bool stayed =
-        old != previous.end() && old->first == key && old->second.value == wish.value;
-    wish.since = stayed ? old->second.since : now;
-  }
+/// An entry that a single proposal made in the tick before, and makes again.
+bool is_same_wish(const Desired& old, const Proposal& p) {
+  return old.losers.empty() && old.role == p.role && old.plugin == p.plugin &&
+         old.reason == p.reason && old.value == p.value && old.steady == p.steady;
 }
+
+/// An entry that was made anew, and the one that it follows.
+struct Renewed {
+  Desired* wish;
+  const Desired* before;
+};
 
 }  // namespace
 
@@ -176,30 +185,61 @@ CgroupValue stricter_value(CgroupFile file, const CgroupValue& a, const CgroupVa
 }
 
 DesiredTable arbitrate(const std::vector<Proposal>& proposals,
-                       const DesiredTable& previous,
+                       const std::vector<const Proposal*>& steady,
+                       DesiredTable previous,
                        CgroupVersion version,
                        const CgroupPath& be_root,
                        MonoTime now) {
-  Group sorted;
-  sorted.reserve(proposals.size());
-  for (const auto& p : proposals) sorted.push_back(&p);
-  std::sort(sorted.begin(), sorted.end(), comes_before);
+  Group changing, sorted;
+  changing.reserve(proposals.size());
+  for (const auto& p : proposals) changing.push_back(&p);
+  std::sort(changing.begin(), changing.end(), comes_before);
+  sorted.reserve(changing.size() + steady.size());
+  std::merge(changing.begin(),
+             changing.end(),
+             steady.begin(),
+             steady.end(),
+             std::back_inserter(sorted),
+             comes_before);
 
   DesiredTable table;
   Group group;
+  std::vector<Renewed> renewed;
+  auto old = previous.begin();  // both tables are sorted: one walk finds what stayed
   for (auto first = sorted.begin(); first != sorted.end();) {
-    const auto last = std::find_if(
-        first, sorted.end(), [first](const Proposal* p) { return p->key != (*first)->key; });
-    group.assign(first, last);
-    Desired wish = decide_file(group);
-    const CgroupPath& path = (*first)->key.path;
-    wish.order = path == be_root ? 0 : path.depth();
-    table.emplace_hint(table.end(), (*first)->key, std::move(wish));
+    const CgroupKey& key = (*first)->key;
+    const auto last =
+        std::find_if(first + 1, sorted.end(), [&key](const Proposal* p) { return p->key != key; });
+    while (old != previous.end() && old->first < key) ++old;
+    const bool known = old != previous.end() && old->first == key;
+    // A quota on v1 may be bounded by its parent's of this very tick.
+    const bool binds = version == CgroupVersion::kV1 && key.file == CgroupFile::kCpuMax;
+    if (known && !binds && last - first == 1 && is_same_wish(old->second, **first)) {
+      const auto taken = old++;
+      table.insert(table.end(), previous.extract(taken));
+    } else {
+      group.assign(first, last);
+      Desired wish = decide_file(group);
+      wish.order = key.path == be_root ? 0 : key.path.depth();
+      wish.since = now;
+      const auto at = table.emplace_hint(table.end(), key, std::move(wish));
+      if (known) renewed.push_back({&at->second, &old->second});
+    }
     first = last;
   }
   if (version == CgroupVersion::kV1) bound_by_parent(table);
-  keep_since(table, previous, now);
+  for (const auto& [wish, before] : renewed) {
+    if (wish->value == before->value) wish->since = before->since;
+  }
   return table;
+}
+
+DesiredTable arbitrate(const std::vector<Proposal>& proposals,
+                       DesiredTable previous,
+                       CgroupVersion version,
+                       const CgroupPath& be_root,
+                       MonoTime now) {
+  return arbitrate(proposals, {}, std::move(previous), version, be_root, now);
 }
 
 }  // namespace koordlet::policy

@@ -11,8 +11,18 @@ namespace koordlet::policy {
 /// keeps `since` of values that did not change. `be_root` gets order 0 (written first), everything
 /// below it its depth. On v1 a pod quota never exceeds its parent's (the kernel refuses it): the
 /// smaller one is taken for the pod.
+///
+/// `steady`: proposals that seldom change, sorted by key; they outlive the call. A file that only
+/// one of them wants, as in the tick before, costs no more than a look: its entry is taken over
+/// from `previous`.
 DesiredTable arbitrate(const std::vector<Proposal>& proposals,
-                       const DesiredTable& previous,
+                       const std::vector<const Proposal*>& steady,
+                       DesiredTable previous,
+                       CgroupVersion version,
+                       const CgroupPath& be_root,
+                       MonoTime now);
+DesiredTable arbitrate(const std::vector<Proposal>& proposals,
+                       DesiredTable previous,
                        CgroupVersion version,
                        const CgroupPath& be_root,
                        MonoTime now);

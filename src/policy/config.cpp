@@ -86,6 +86,11 @@ void merge_pressure(const PressureStrategy& slo,
 
 }  // namespace
 
+bool be_root_limited(const EffectiveConfig& config) {
+  return !config.off && config.suppress.enable &&
+         config.suppress.policy == SuppressPolicy::kCfsQuota;
+}
+
 EffectiveConfig resolve(const QosConfig& toml,
                         const NodeSlo* slo,
                         const EffectiveConfig* last_good) {
@@ -108,6 +113,7 @@ EffectiveConfig resolve(const QosConfig& toml,
   if (!out.evict.include_kube_best_effort) {
     out.evict.include_kube_best_effort = slo == nullptr;
   }
+  out.hooks = toml.hooks;
   out.hands_off_namespaces = toml.hands_off_namespaces;
   out.node_stale_seconds = toml.node_stale_seconds;
   const EffectiveConfig base = out;

@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "model/node_slo.hpp"
 #include "policy/config_burst.hpp"
+#include "policy/config_hooks.hpp"
 #include "policy/config_idle.hpp"
 #include "policy/config_levers.hpp"
 #include "policy/config_memory.hpp"
@@ -87,6 +88,7 @@ struct QosConfig {
   CpuEvictConfig cpu_evict;
   BeCpuEvictConfig be_cpu_evict;
   AllocatableEvictConfig cpu_allocatable_evict, memory_allocatable_evict;
+  HookSwitches hooks;
   /// Where the annotation koordinator.sh/qos-hands-off: "true" is obeyed.
   std::vector<std::string> hands_off_namespaces;
 };
@@ -112,12 +114,16 @@ struct EffectiveConfig {
   BurstConfig burst;
   MemoryQosConfig memory_qos;
   MemorySoftenConfig memory_soften;
+  HookSwitches hooks;  ///< also while `off`: what a pod asked for is no suppression
   std::vector<std::string> hands_off_namespaces;
   int node_stale_seconds = 3;
   std::vector<std::string>
       faults;  ///< NodeSLO values refused, one line each; the last good value holds
   friend bool operator==(const EffectiveConfig&, const EffectiveConfig&) = default;
 };
+
+/// Suppress policy cfsQuota: the BE root is limited, so BE pods and containers need no quota.
+bool be_root_limited(const EffectiveConfig& config);
 
 /// All faults at once as "path: value: expected".
 std::vector<std::string> validate(const QosConfig& config);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "policy/be_view.hpp"
+#include "policy/start_values.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -42,6 +43,28 @@ bool may_burst(const Pod& pod, const Node& node) {
 bool may_burst(const Container& c) {
   return c.running && !c.init && c.cgroup && !c.cgroup->is_root() && c.limits.cpu &&
          c.limits.cpu->v > 0;
+}
+
+/// Quota of a container before any boost: of its limit, and divided where the node is normalized,
+/// so that both rules have one base (pitfall 98).
+std::int64_t base_quota_us(const Pod& pod,
+                           const Container& c,
+                           const std::optional<NormalizationRatio>& ratio) {
+  const auto divided = normalized_quota(pod, c, ratio);
+  return divided ? std::min(divided->bound()->count(), kMaxQuotaUs)
+                 : burst_quota_us(*c.limits.cpu, 100, 1000);
+}
+
+std::optional<std::int64_t> base_quota_us(const Pod& pod,
+                                          const std::optional<NormalizationRatio>& ratio) {
+  const auto divided = normalized_quota(pod, ratio);
+  return divided ? std::min(divided->bound()->count(), kMaxQuotaUs) : pod_quota_us(pod);
+}
+
+/// The node's, where quotas are divided by it.
+std::optional<NormalizationRatio> ratio_of(const Snapshot& snap, const EffectiveConfig& config) {
+  if (!config.hooks.cpu_normalization || !snap.state->node) return std::nullopt;
+  return normalization_ratio(*snap.state->node);
 }
 
 /// What is not BE's, now; nullopt: BE's share is unknown.
@@ -128,25 +151,24 @@ const ContainerUsage* usage_of(const Snapshot& snap, const Container& c) {
   return snap.now - found->second.at <= snap.usage_valid ? &found->second : nullptr;
 }
 
-/// use x 100 / limit; nullopt: not measured.
-std::optional<std::int64_t> used_percent(const ContainerUsage* usage, MilliCpu limit) {
+/// use x 100 / quota before any boost; nullopt: not measured.
+std::optional<std::int64_t> used_percent(const ContainerUsage* usage, std::int64_t base_us) {
   if (usage == nullptr || !usage->cpu) return std::nullopt;
-  return static_cast<std::int64_t>(Wide{usage->cpu->v} * 100 / limit.v);
+  return static_cast<std::int64_t>(Wide{usage->cpu->v} * 100 * 100 / base_us);
 }
 
 /// One normal tick of one container whose quota may burst.
 void advance(CpuBurst::Container& rec,
              const std::string& key,
              const Container& c,
+             std::int64_t base,
              const PodBurst& rule,
              const Snapshot& snap,
              const BurstConfig& cfg,
              CpuBurst::Summary& sum,
              milliseconds passed) {
-  const MilliCpu limit = *c.limits.cpu;
-  const std::int64_t base = burst_quota_us(limit, 100, 1000);
   const ContainerUsage* usage = usage_of(snap, c);
-  const auto percent = used_percent(usage, limit);
+  const auto percent = used_percent(usage, base);
   bool allowed = true;
   if (rule.period_seconds > 0) {
     auto fresh = new_tokens(rule.period_seconds, rule.quota_percent, burst_seed(key));
@@ -228,14 +250,18 @@ void add_burst(std::vector<Proposal>& out,
 
 std::string key_of(const Pod& pod, const Container& c) { return pod.uid + '/' + c.name; }
 
-void propose_pod(
-    std::vector<Proposal>& out, const Pod& pod, const PodBurst& rule, bool static_open, State& st) {
-  const auto pod_base = pod_quota_us(pod);
+void propose_pod(std::vector<Proposal>& out,
+                 const Pod& pod,
+                 const std::optional<NormalizationRatio>& ratio,
+                 const PodBurst& rule,
+                 bool static_open,
+                 State& st) {
+  const auto pod_base = base_quota_us(pod, ratio);
   std::int64_t burst_sum = 0, boost_sum = 0;
   std::string why;
   for (const auto& c : pod.containers) {
     if (!may_burst(c)) continue;
-    const std::int64_t base = burst_quota_us(*c.limits.cpu, 100, 1000);
+    const std::int64_t base = base_quota_us(pod, c, ratio);
     const std::int64_t burst = static_burst_us(*c.limits.cpu, rule.burst_percent, base);
     if (rule.static_burst && static_open && burst > 0) {
       burst_sum = std::min(burst_sum + burst, kMaxQuotaUs);
@@ -269,6 +295,7 @@ void advance_all(State& st, const Snapshot& snap, const EffectiveConfig& config)
     passed = std::clamp(passed, milliseconds{0}, kLongestGap);
   }
   look_at_node(st, snap, config);
+  const auto ratio = ratio_of(snap, config);
   // Whole milliseconds only were counted: the rest belongs to the next tick.
   const bool short_gap = st.last_at && snap.now - *st.last_at < kLongestGap;
   st.last_at = short_gap ? *st.last_at + passed : snap.now;
@@ -290,7 +317,8 @@ void advance_all(State& st, const Snapshot& snap, const EffectiveConfig& config)
         rec.quota_us = 0;
         rec.calm_since.reset();
       }
-      advance(rec, key, c, rule, snap, config.burst, st.summary, passed);
+      advance(
+          rec, key, c, base_quota_us(*pod, c, ratio), rule, snap, config.burst, st.summary, passed);
       kept.emplace(key, std::move(rec));
     }
   }
@@ -309,11 +337,12 @@ Decision<CpuBurst::State> CpuBurst::decide(const Snapshot& snap,
   state.summary.bursting = state.summary.boosted = 0;
   Decision<State> out;
   if (snap.state->node) {
+    const auto ratio = ratio_of(snap, config);
     const bool static_open =
         snap.has_cpu_burst && state.last_at && (state.summary.gate_open || !cfg.gate_static);
     for (const auto& pod : snap.state->pods) {
       if (!may_burst(*pod, *snap.state->node)) continue;
-      propose_pod(out.proposals, *pod, pod_burst(*pod, cfg), static_open, state);
+      propose_pod(out.proposals, *pod, ratio, pod_burst(*pod, cfg), static_open, state);
     }
   }
   out.state = std::move(state);

@@ -29,15 +29,13 @@ Result<HookAdjustment> batch_resources(const HookSubject& s, const HookWorld& wo
   if (!s.annotations.batch) return s.annotations.batch.error();
   BatchContext context;
   context.ratio = world.ratio;
-  context.root_limited = world.be_root_limited();
+  context.root_limited = be_root_limited(world.config);
   context.version = world.cgroup_version;
   const auto values = batch_values(s.pod, s.container, context);
   if (!values) return out;
   out.resources.cpu_shares = static_cast<std::uint64_t>(values->shares);
   set_quota(out.resources, values->quota);
-  // A limit in plain memory that has no batch twin is the kubelet's, and stays.
-  if (values->memory.bound() || !s.container.limits.memory)
-    out.resources.memory_limit = values->memory;
+  if (!values->keeps_memory) out.resources.memory_limit = values->memory;
   return out;
 }
 
@@ -135,11 +133,6 @@ Result<HookAdjustment> oom_score_adj(const HookSubject& s) {
 }
 
 }  // namespace
-
-bool HookWorld::be_root_limited() const {
-  return !config.off && config.suppress.enable &&
-         config.suppress.policy == SuppressPolicy::kCfsQuota;
-}
 
 const char* to_string(Hook hook) {
   switch (hook) {

@@ -44,24 +44,6 @@ inline constexpr std::array kAllHooks{Hook::kBatchResources,
                                       Hook::kRdma};
 const char* to_string(Hook hook);  ///< "batch_resources", ...: as the keys of [hooks]
 
-/// TOML [hooks]. On by default is what the original has on (reference 1), and memory QoS, which its
-/// own configuration switches.
-struct HookSwitches {
-  bool batch_resources = true;
-  bool cpu_normalization = false;
-  bool cpuset = true;
-  bool memory_qos = true;
-  bool cpu_idle = false;
-  bool oom_score_adj = false;
-  bool resctrl = false;
-  bool gpu = false;
-  bool rdma = false;
-  bool group_identity = true;  ///< a tick as soon as a pod starts
-  bool core_sched = false;     ///< and as soon as a container of it runs
-  /// A container with CPUs of its own keeps the quota of its limit (pitfall 140).
-  bool cpuset_keeps_quota = false;
-  friend bool operator==(const HookSwitches&, const HookSwitches&) = default;
-};
 bool is_on(Hook hook, const HookSwitches& switches);
 
 /// A share of one GPU. Absent: not stated.
@@ -100,8 +82,6 @@ struct HookWorld {
   std::set<std::string> resctrl_groups{};    ///< that there are
   std::map<std::string, HookDevice> rdma{};  ///< by PCI id
   std::optional<HookDevice> rdma_cm{};       ///< connection manager
-  /// Suppress policy cfsQuota: the BE root is limited, so BE containers need no quota.
-  bool be_root_limited() const;
 };
 
 /// One container on the way to its values. Everything outlives the calls.

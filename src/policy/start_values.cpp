@@ -7,6 +7,7 @@
 
 #include "base/cpu_conversion.hpp"
 #include "base/parse.hpp"
+#include "policy/cpu_burst_rules.hpp"
 
 namespace koordlet::policy {
 namespace {
@@ -21,10 +22,12 @@ struct BatchSums {
   std::optional<MilliCpu> cpu_limit = MilliCpu{};  ///< nullopt: one has none
   std::optional<Bytes> memory_limit = Bytes{};     ///< nullopt: one has none
   bool stated = false;
+  bool plain_memory = false;  ///< one has a limit of plain memory
 
   void add(const Container& c) {
     const Resources &asked = c.requests, &most = c.limits;
     stated = stated || asked.batch_cpu || asked.batch_memory || most.batch_cpu || most.batch_memory;
+    plain_memory = plain_memory || most.memory;
     if (asked.batch_cpu) request += *asked.batch_cpu;
     cpu_limit = plus(cpu_limit, most.batch_cpu);
     memory_limit = plus(memory_limit, most.batch_memory);
@@ -44,6 +47,7 @@ std::optional<BatchValues> values_of(const BatchSums& sums, bool quota, const Ba
   out.shares = shares_of(sums.request);
   if (quota && sums.cpu_limit) out.quota = normalized(quota_of(*sums.cpu_limit), ctx.ratio);
   if (sums.memory_limit) out.memory = MemoryBound{*sums.memory_limit};
+  out.keeps_memory = !sums.memory_limit && sums.plain_memory;
   return out;
 }
 
@@ -55,6 +59,11 @@ CpuSet joined(const std::vector<CpuPool>& pools, const std::vector<int>* only) {
     if (wanted) out = out | pool.cpus;
   }
   return out;
+}
+
+bool is_normalized(const Pod& pod) {
+  const bool shares_cpus = pod.qos == QosClass::kLs || pod.qos == QosClass::kNone;
+  return shares_cpus && pod.allocated_cpus.empty();
 }
 
 /// A pool that is empty says nothing: an empty set is never written.
@@ -101,10 +110,17 @@ std::optional<BatchValues> batch_values(const Pod& pod,
 std::optional<QuotaUs> normalized_quota(const Pod& pod,
                                         const Container& container,
                                         const std::optional<NormalizationRatio>& ratio) {
-  const bool shares_cpus = pod.qos == QosClass::kLs || pod.qos == QosClass::kNone;
-  if (!shares_cpus || !pod.allocated_cpus.empty() || !ratio) return std::nullopt;
+  if (!is_normalized(pod) || !ratio) return std::nullopt;
   if (!container.limits.cpu || container.limits.cpu->v <= 0) return std::nullopt;
   return normalized(quota_of(*container.limits.cpu), ratio);
+}
+
+std::optional<QuotaUs> normalized_quota(const Pod& pod,
+                                        const std::optional<NormalizationRatio>& ratio) {
+  if (!is_normalized(pod) || !ratio) return std::nullopt;
+  const auto kubelets = pod_quota_us(pod);
+  if (!kubelets) return std::nullopt;
+  return normalized(QuotaUs{microseconds{*kubelets}}, ratio);
 }
 
 CpusetStart cpuset_start(const Pod& pod, const CpuAllocation& allocation, const CpuPools* pools) {

@@ -9,6 +9,7 @@
 #include "base/cgroup.hpp"
 #include "base/cpu_set.hpp"
 #include "base/units.hpp"
+#include "model/cpu_pools.hpp"
 #include "model/node.hpp"
 #include "model/pod.hpp"
 
@@ -35,6 +36,8 @@ struct BatchValues {
   std::int64_t shares = 2;
   QuotaUs quota = QuotaUs::unlimited();
   MemoryBound memory = MemoryBound::unlimited();
+  /// A limit in plain memory without a batch twin is the kubelet's: the file is left alone.
+  bool keeps_memory = false;
   friend bool operator==(const BatchValues&, const BatchValues&) = default;
 };
 struct BatchContext {
@@ -56,22 +59,11 @@ std::optional<BatchValues> batch_values(const Pod& pod,
 std::optional<QuotaUs> normalized_quota(const Pod& pod,
                                         const Container& container,
                                         const std::optional<NormalizationRatio>& ratio);
+/// Quota of its pod: what kubelet gives the pod, divided. nullopt: untouched, or unlimited.
+std::optional<QuotaUs> normalized_quota(const Pod& pod,
+                                        const std::optional<NormalizationRatio>& ratio);
 
-/// CPUs of one NUMA node that pods share.
-struct CpuPool {
-  int numa = 0;
-  CpuSet cpus;
-  friend bool operator==(const CpuPool&, const CpuPool&) = default;
-};
-/// What is known of the node's CPU allocation (annotations of NodeResourceTopology).
-struct CpuPools {
-  std::vector<CpuPool> shared;
-  std::vector<CpuPool> be;     ///< used only with `be_manager`
-  bool be_manager = false;     ///< BE pods follow their NUMA allocation too
-  CpuSet system;               ///< for pods of label SYSTEM; empty: none
-  KubeletCpuPolicy kubelet{};  ///< static: kubelet owns what is not ours
-  friend bool operator==(const CpuPools&, const CpuPools&) = default;
-};
+using CpuPools = NodeCpuPools;
 /// What the scheduler allocated to a pod (annotation scheduling.koordinator.sh/resource-status).
 struct CpuAllocation {
   CpuSet cpus;            ///< exclusive CPUs; empty: none

@@ -9,6 +9,7 @@ constexpr const char* kLabels[] = {"koordinator.sh/qosClass",
                                    "koordinator.sh/priority-class",
                                    "koordinator.sh/priority",
                                    "koordinator.sh/eviction-enabled"};
+constexpr const char* kNodeAnnotations[] = {"node.koordinator.sh/cpu-normalization-ratio"};
 constexpr const char* kAnnotations[] = {"koordinator.sh/eviction-priority",
                                         "koordinator.sh/eviction-policy",
                                         "koordinator.sh/qos-hands-off",
@@ -36,6 +37,12 @@ Texts recorded_annotations(const Texts& all) {
   Texts out;
   pick(all, kAnnotations, true, out);
   pick(all, kPresence, false, out);
+  return out;
+}
+
+Texts recorded_node_annotations(const Texts& all) {
+  Texts out;
+  pick(all, kNodeAnnotations, true, out);
   return out;
 }
 
@@ -69,6 +76,7 @@ void describe(A& a, TickFrame::Host& v) {
   a("memory_reclaim", v.memory_reclaim);
   a("usage_valid", v.usage_valid);
   a("topology", v.topology);
+  a("weight_rules", v.weight_rules);
 }
 
 template <class A>
@@ -110,6 +118,7 @@ void describe(A& a, TickFrame& v) {
   a("storage", v.storage);
   a("resctrl", v.resctrl);
   a("kubelet_cpus", v.kubelet_cpus);
+  a("cpu_pools", v.cpu_pools);
   a("protected_cache", v.protected_cache);
   a("level", v.level);
   a("factor_permille", v.factor_permille);

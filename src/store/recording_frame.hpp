@@ -42,6 +42,7 @@ struct RecordedHost {
        page_cache_limit = false, memory_reclaim = false;
   std::chrono::seconds usage_valid{0};
   CpuTopology topology;
+  WeightRules weight_rules{};
   friend bool operator==(const RecordedHost&, const RecordedHost&) = default;
 };
 struct RecordedEvict {
@@ -84,6 +85,7 @@ struct TickFrame {
   std::optional<std::shared_ptr<const StorageTable>> storage;
   std::optional<std::shared_ptr<const ResctrlState>> resctrl;
   std::optional<std::shared_ptr<const KubeletCpus>> kubelet_cpus;
+  std::optional<std::shared_ptr<const NodeCpuPools>> cpu_pools;
   std::optional<std::optional<Bytes>> protected_cache;
   // decisions
   int level = 0;  ///< policy::Level

@@ -118,6 +118,7 @@ void describe(A& a, Pod& v) {
   a("terminating", v.terminating);
   a("owner", v.owner);
   a("allocated_cpus", v.allocated_cpus);
+  a("allocated_numa", v.allocated_numa);
   a("io_blocks", v.io_blocks);
   a("overhead", v.overhead);
   a("burst", v.burst);

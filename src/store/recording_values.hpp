@@ -9,6 +9,10 @@
 /// may hold secrets: environment, commands, and labels and annotations but the ones rules read.
 namespace koordlet::store {
 
+/// Of a node's annotations those that rules read.
+std::map<std::string, std::string> recorded_node_annotations(
+    const std::map<std::string, std::string>& all);
+
 /// A new enumerator at the end has to be told here.
 template <>
 inline constexpr CgroupVersion kLast<CgroupVersion> = CgroupVersion::kV2;
@@ -20,6 +24,8 @@ template <>
 inline constexpr PodPhase kLast<PodPhase> = PodPhase::kUnknown;
 template <>
 inline constexpr KubeletCpuPolicy kLast<KubeletCpuPolicy> = KubeletCpuPolicy::kStatic;
+template <>
+inline constexpr WeightRule kLast<WeightRule> = WeightRule::kLog;
 template <>
 inline constexpr IoBlockKind kLast<IoBlockKind> = IoBlockKind::kPodVolume;
 template <>
@@ -72,6 +78,11 @@ void describe_value(A& a, const CgroupKey& key, CgroupValue& v) {
 template <class A>
 void describe(A& a, Node& v) {
   a.intern("name", v.name);
+  if constexpr (A::kWriting) {
+    a("annotations", store::recorded_node_annotations(v.annotations));
+  } else {
+    a("annotations", v.annotations);
+  }
   a("cpu_capacity", v.cpu_capacity);
   a("memory_capacity", v.memory_capacity);
   a("cpu_allocatable", v.cpu_allocatable);
@@ -117,6 +128,27 @@ template <class A>
 void describe(A& a, KubeletCpus& v) {
   a("policy", v.policy);
   a("exclusive", v.exclusive);
+}
+
+template <class A>
+void describe(A& a, WeightRules& v) {
+  a("pods", v.pods);
+  a("containers", v.containers);
+}
+
+template <class A>
+void describe(A& a, CpuPool& v) {
+  a("numa", v.numa);
+  a("cpus", v.cpus);
+}
+
+template <class A>
+void describe(A& a, NodeCpuPools& v) {
+  a("shared", v.shared);
+  a("be", v.be);
+  a("be_manager", v.be_manager);
+  a("system", v.system);
+  a("kubelet", v.kubelet);
 }
 
 /// Without block IO and the other stalls, which no rule reads here.

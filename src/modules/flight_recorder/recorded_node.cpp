@@ -60,6 +60,7 @@ void RecordedNode::apply(const store::TickFrame& f) {
     s.has_memory_reclaim = f.host->memory_reclaim;
     s.usage_valid = f.host->usage_valid;
     s.topology = f.host->topology;
+    s.weight_rules = f.host->weight_rules;
   }
   apply_state(f);
   if (f.signals) s.signals = *f.signals;
@@ -74,6 +75,7 @@ void RecordedNode::apply(const store::TickFrame& f) {
   if (f.storage) s.storage = *f.storage;
   if (f.resctrl) s.resctrl = *f.resctrl;
   if (f.kubelet_cpus) s.kubelet_cpus = *f.kubelet_cpus;
+  if (f.cpu_pools) s.cpu_pools = *f.cpu_pools;
   if (f.protected_cache) s.protected_cache = *f.protected_cache;
   for (const auto& key : f.wishes_gone) wishes_.erase(key);
   for (const auto& wish : f.wishes) wishes_.insert_or_assign(wish.key, wish);

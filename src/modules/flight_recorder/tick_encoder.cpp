@@ -62,7 +62,8 @@ TickFrame::Host host_of(const Snapshot& s) {
           s.has_page_cache_limit,
           s.has_memory_reclaim,
           s.usage_valid,
-          s.topology};
+          s.topology,
+          s.weight_rules};
 }
 
 /// Puts `now` into the frame and keeps it, when it is another one.
@@ -121,6 +122,7 @@ TickFrame TickEncoder::frame(Observation o) {
   update(full_, storage_, s.storage, out.storage, same_value);
   update(full_, resctrl_, s.resctrl, out.resctrl, same_value);
   update(full_, kubelet_cpus_, s.kubelet_cpus, out.kubelet_cpus, same_value);
+  update(full_, cpu_pools_, s.cpu_pools, out.cpu_pools, same_value);
   update(full_, protected_cache_, s.protected_cache, out.protected_cache, equal);
   out.level = o.level;
   out.factor_permille = o.factor_permille;

@@ -57,6 +57,7 @@ class TickEncoder {
   std::shared_ptr<const StorageTable> storage_;
   std::shared_ptr<const ResctrlState> resctrl_;
   std::shared_ptr<const KubeletCpus> kubelet_cpus_;
+  std::shared_ptr<const NodeCpuPools> cpu_pools_;
   std::optional<Bytes> protected_cache_;
 };
 

@@ -123,8 +123,10 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   }
   status.stale = stale_text(snapshot, status.effective.node_stale_seconds);
   // Off: nothing that holds has to be kept until the inputs are there.
+  const bool pods_known = snapshot.state->pods_at != MonoTime{};
   const bool off = status.effective.off && !status.effective.burst.enable.value_or(false) &&
-                   !status.effective.memory_qos.any();
+                   !status.effective.memory_qos.any() &&
+                   (pods_known || !status.effective.hooks.reconcile);
   status.ready = status.ready || off || status.stale.empty();
 
   const policy::Level before = status.pressure.level;
@@ -145,9 +147,14 @@ const DesiredTable& QosManager::step(const Snapshot& snapshot) {
   status.starvation = policy::starvation(snapshot, status.effective, std::move(status.starvation));
   policy::raise_to_floor(proposals, snapshot, status.effective, status.starvation);
   policy::drop_hands_off(proposals, *snapshot.state, status.effective.hands_off_namespaces);
+  status.spec = policy::SpecValues::decide(snapshot, status.effective, std::move(status.spec));
   const CgroupPath be_root = snapshot.be_root ? snapshot.be_root->path : CgroupPath{};
-  impl_->table =
-      policy::arbitrate(proposals, impl_->table, snapshot.cgroup_version, be_root, snapshot.now);
+  impl_->table = policy::arbitrate(proposals,
+                                   status.spec.list->by_key,
+                                   std::move(impl_->table),
+                                   snapshot.cgroup_version,
+                                   be_root,
+                                   snapshot.now);
   ++status.ticks;
   return impl_->table;
 }

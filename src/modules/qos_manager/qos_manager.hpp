@@ -21,6 +21,7 @@
 #include "policy/plugin_states.hpp"
 #include "policy/pressure.hpp"
 #include "policy/resctrl.hpp"
+#include "policy/spec_values.hpp"
 #include "policy/suppress.hpp"
 #include "policy/sys_reconcile.hpp"
 
@@ -45,6 +46,7 @@ class QosManager {
     policy::CpuBurst::State burst;
     policy::MemoryQos::State memory_qos;
     policy::MemorySoften::State memory_soften;
+    policy::SpecValues::State spec;
     policy::StarvationState starvation;
     std::string stale;  ///< "" fresh; else which input is how old: caps hold, nothing relaxes
     std::uint64_t ticks = 0;

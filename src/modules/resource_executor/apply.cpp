@@ -129,6 +129,7 @@ asio::awaitable<bool> ResourceExecutor::Impl::examine_all(const DesiredTable& de
     if (restores != restores_before) co_return false;
     slice.restart();
   }
+  steady_files = batch.steady_files;
   for (auto& [key, state] : states) {
     if (state.seen == batch.number) continue;
     release(key, state, batch);

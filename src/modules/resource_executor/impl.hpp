@@ -30,6 +30,7 @@ struct ExecutorBatch {
   std::vector<Item> items;
   std::vector<CgroupKey> drop;    ///< states that end with the batch
   std::vector<CgroupKey> failed;  ///< what could not be written: its ancestors do not shrink
+  std::size_t steady_files = 0;   ///< seen so far
   std::string journal_error;      ///< why the intents are not committed; empty when they are
 };
 
@@ -63,6 +64,10 @@ struct ResourceExecutor::Impl {
 
   // examine.cpp
   void examine(const CgroupKey& key, const Desired& want, Batch& batch);
+  bool is_not_its_turn(const CgroupKey& key,
+                       const KeyState& state,
+                       const Desired& want,
+                       const Batch& batch) const;
   void examine_weight_of_idle(const CgroupKey& idle, const Desired& want, Batch& batch);
   void read_failed(const CgroupKey& key, const Error& error, Outcome& outcome, Batch& batch);
   void adopt_wish(KeyState& state, const CgroupKey& key, const Desired& want, Batch& batch);
@@ -124,6 +129,7 @@ struct ResourceExecutor::Impl {
   std::vector<CgroupKey> erased;  ///< journal rows to erase with the next commit
   bool rows_behind = false;  ///< some written file has no good row: caught up with the next commit
   std::uint64_t batch_number = 0;
+  std::size_t steady_files = 0;  ///< of the last batch
   std::uint64_t restores =
       0;  ///< a suspended apply() sees that everything was given back meanwhile
   bool busy = false;

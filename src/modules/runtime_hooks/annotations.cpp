@@ -23,7 +23,6 @@ constexpr const char* kResourceStatus = "scheduling.koordinator.sh/resource-stat
 constexpr const char* kDevices = "scheduling.koordinator.sh/device-allocated";
 constexpr const char* kOomSpec = "koordinator.sh/oom-score-adj-spec";
 constexpr const char* kOomAdj = "koordinator.sh/oom-score-adj";
-constexpr std::int64_t kMostNuma = 1023;   // kernel: MAX_NUMNODES
 constexpr std::int64_t kMostMinor = 1023;  // more GPUs than a machine has
 
 using Texts = std::map<std::string, std::string>;
@@ -55,27 +54,6 @@ class Annotation {
   std::optional<json::object> object_;
 };
 
-void read_numa(const Fields& fields, policy::CpuAllocation& out) {
-  const auto* list = fields.array("numaNodeResources");
-  if (list == nullptr) return;
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const auto at = fmt::format("numaNodeResources[{}]", i);
-    const auto* object = (*list)[i].if_object();
-    if (object == nullptr) {
-      fields.refuse(at, (*list)[i], "an object");
-      continue;
-    }
-    const Fields entry{*object, fields.path(at), fields.refusals(), k8s::KeyCase::kAny};
-    const auto node = entry.integer("node", 0, kMostNuma);
-    const auto amounts = entry.object("resources");
-    if (!node.value || !amounts.value) continue;
-    const auto cpu = k8s::cpu_amount(*amounts.value, "cpu");
-    const auto batch = k8s::milli_amount(*amounts.value, "kubernetes.io/batch-cpu");
-    if ((cpu && cpu->v != 0) || (batch && batch->v > 0))
-      out.numa.push_back(static_cast<int>(*node.value));
-  }
-}
-
 Result<policy::CpuAllocation> read_allocation(const Texts& texts) {
   policy::CpuAllocation out;
   const auto* text = find(texts, kResourceStatus);
@@ -91,7 +69,7 @@ Result<policy::CpuAllocation> read_allocation(const Texts& texts) {
         fields.refuse("cpuset", set.error().context);
       }
     }
-    read_numa(fields, out);
+    out.numa = k8s::decode_numa_nodes(fields);
   }
   if (auto fault = annotation.fault()) return std::move(*fault);
   return out;

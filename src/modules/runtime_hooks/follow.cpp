@@ -14,7 +14,7 @@ constexpr std::size_t kLooksAStep = 50;
 /// What running containers' values follow from, beside themselves.
 bool same_basis(const policy::HookWorld& a, const policy::HookWorld& b) {
   return a.ratio == b.ratio && a.pools == b.pools && a.cgroup_version == b.cgroup_version &&
-         a.be_root_limited() == b.be_root_limited() &&
+         be_root_limited(a.config) == be_root_limited(b.config) &&
          a.config.hands_off_namespaces == b.config.hands_off_namespaces;
 }
 
