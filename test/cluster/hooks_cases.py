@@ -263,3 +263,35 @@ def cri_proxy_restart(k):
     with Proxy(k) as proxy:
         restarts_under_load(proxy.daemon)
         check(proxy.process.poll() is None, "the proxy lives")
+
+
+@case
+def batch_resources(k):
+    """without NRI the tick writes batch resources, of pods and containers, and takes them back"""
+    k.stop()
+    daemon = Koordlet(k.binary, [*k.extra, "hooks.nri=false"], folder=k.folder).start()
+    try:
+        apply(node_slo({"resourceUsedThresholdWithBE": {"enable": False}}))
+        until(20, "koordlet is ready", daemon.ready)
+        apply(be_pod("batch"))
+        uid = until(60, "the pod runs", lambda: running("batch"))["metadata"]["uid"]
+        start = time.monotonic()
+        until(10, "the container has its values", lambda: values_now("batch") == BE_VALUES, 0.02)
+        figure(f"values {time.monotonic() - start:.2f} s after kubelet said that the pod runs")
+        base = f"kubepods/besteffort/pod{uid}"
+        pod_values = [kit.read(f"{kit.CGROUP}/cpu/{base}/cpu.shares"),
+                      kit.read(f"{kit.CGROUP}/memory/{base}/memory.limit_in_bytes")]
+        check(pod_values == BE_VALUES, f"the pod's own files: {pod_values}, expected {BE_VALUES}")
+        check(kit.quota(uid) == 50000, f"the pod's quota: {kit.quota(uid)}, expected 50000")
+        path = f"{kit.CGROUP}/cpu/{base}/cpu.shares"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("2")
+        until(5, "what another one wrote is put right", lambda: kit.read(path) == "512", 0.02)
+        check(daemon.stop() == 0, "exit 0")
+        check(kit.read(path) == "2" and kit.quota(uid) == -1, "at the end the files are as kubelet made them")
+    finally:
+        daemon.stop()
+        without_slo()
+        kit.delete_pods("batch")
+        k.start()
+        until(20, "koordlet is ready", k.ready)

@@ -45,7 +45,10 @@ void RuntimeHooks::begin_synchronize(HookInventory inventory) {
   before_ = std::move(known);
   pods_.clear();
   capped_.clear();
-  for (const auto& pod : inventory.pods) remember(pod);
+  for (auto& pod : inventory.pods) {
+    auto& known = pods_[pod.id];
+    known = std::make_shared<const HookPod>(std::move(pod));
+  }
   sync_ = std::move(inventory.containers);
   sync_at_ = 0;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -15,17 +16,24 @@ using namespace koordlet;
 
 namespace {
 
-/// Names that the sources of the collectors give to samples: the first text of emit(), of a sample
+/// Sources that write samples: the collectors, and the daemon of its predictions.
+std::vector<std::filesystem::path> writers() {
+  const std::string root{KOORDLET_SOURCE_DIR};
+  std::vector<std::filesystem::path> out{root + "/src/app/daemon_predict.cpp"};
+  for (const auto& file : std::filesystem::directory_iterator{root + "/src/modules/metric_advisor"})
+    if (file.path().extension() == ".cpp") out.push_back(file.path());
+  return out;
+}
+
+/// Names that those give to samples: the first text of emit(), of a sample
 /// that is written out, and of put(), which pods and containers share behind their prefix.
 std::set<std::string> emitted_kinds() {
   std::set<std::string> out;
   const std::regex whole{R"re((?:emit\(\s*|\{\{)"([a-z_]+)")re"};
   const std::regex part{R"re(put\("([a-z_]+)")re"};
   const std::regex suffix{R"re(prefix \+ "_([a-z_]+)")re"};
-  const auto folder = std::string{KOORDLET_SOURCE_DIR} + "/src/modules/metric_advisor";
-  for (const auto& file : std::filesystem::directory_iterator{folder}) {
-    if (file.path().extension() != ".cpp") continue;
-    std::ifstream in{file.path()};
+  for (const auto& file : writers()) {
+    std::ifstream in{file};
     std::stringstream content;
     content << in.rdbuf();
     const auto text = content.str();
