@@ -52,6 +52,7 @@ Result<void> Daemon::open_hooks() {
   RuntimeHooks::Config config;
   config.switches = config_.qos.policy.hooks;
   config.failure_policy = config_.hooks.connection.plugin.policy;
+  config.follow = !config.switches.reconcile;
   hooks_ = std::make_unique<RuntimeHooks>(config, std::move(deps), clock_);
   auto options = config_.hooks.connection;
   options.seed = std::hash<std::string>{}(node_name_of(config_) + boot_id_);

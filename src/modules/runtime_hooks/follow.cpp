@@ -148,7 +148,7 @@ void RuntimeHooks::push(std::shared_ptr<const NodeState> state,
   state_ = std::move(state);
   world_ = std::move(world);
   active_ = active;
-  if (active_) follow_all();
+  if (active_ && config_.follow) follow_all();
 }
 
 }  // namespace koordlet

@@ -27,9 +27,10 @@ namespace koordlet {
 /// that the state does not know yet goes by what its sandbox carries.
 ///
 /// Where a value is the runtime's to write (batch resources, CPU normalization, CPU sets) it also
-/// keeps it: running containers are looked at again when the pods, the ratio or the pools change,
-/// and get an unsolicited update when their value is another one. Files that a plugin of the tick
-/// writes (memory.*, cpu.idle) are set at the start only, to the same number.
+/// keeps it, if Config::follow says so: running containers are looked at again when the pods, the
+/// ratio or the pools change, and get an unsolicited update when their value is another one. Files
+/// that a plugin of the tick writes (memory.*, cpu.idle) are set at the start only, to the same
+/// number.
 ///
 /// A BE container starts with at most its pod's cap. As soon as the pod's own file has the cap, or
 /// there is none any more, the container gets the quota of its batch limit. Loop thread.
@@ -39,6 +40,9 @@ class RuntimeHooks final : public runtime::NriEvents {
   struct Config {
     policy::HookSwitches switches{};
     HookFailurePolicy failure_policy = HookFailurePolicy::kIgnore;
+    /// Running containers get unsolicited updates. Off where a plugin of the tick writes the same
+    /// values: runtimes up to containerd 2.1 may lock up when such an update meets an event.
+    bool follow = true;
   };
   /// The functions outlive the object; an empty one is not called.
   struct Deps {

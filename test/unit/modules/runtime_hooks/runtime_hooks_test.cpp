@@ -101,6 +101,22 @@ TEST_SUITE("runtime_hooks") {
     CHECK(policy::is_empty(t.create(be_pod(2, 500, 1000), app(2))));
   }
 
+  TEST_CASE("where the tick keeps the values, no running container is updated unasked") {
+    RuntimeHooks::Config config;
+    config.follow = false;
+    Rig t{config};
+    CHECK(policy::is_empty(t.create(be_pod(1, 500, 1000), app(1))));  // nothing is known yet
+    t.push();
+    t.push();
+    CHECK(t.queued.empty());
+    HookInventory all;
+    all.pods.push_back(be_pod(1, 500, 1000));
+    all.containers.push_back(app(1));
+    const auto repaired = t.synchronize(all);  // but what the runtime asks is answered
+    REQUIRE(repaired.size() == 1);
+    CHECK(repaired[0].resources.cpu_shares == 512);
+  }
+
   TEST_CASE("a BE container that starts under a cap gets at most the cap, and hands it over") {
     Rig t;
     t.world.factor_permille = 300;
