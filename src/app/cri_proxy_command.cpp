@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/parse.hpp"
 #include "kernel/probe.hpp"
@@ -62,7 +63,7 @@ class ProxyHooks {
       : ex_{ex},
         socket_{options.hooks},
         client_{ex, {options.runtime}},
-        host_{ex, host_options(options), deps()},
+        host_{ex, host_options(options), deps(), clock_},
         editor_{host_} {}
 
   Result<void> listen() {
@@ -133,6 +134,7 @@ class ProxyHooks {
 
   asio::any_io_executor ex_;
   std::string socket_;
+  SystemClock clock_;
   runtime::CriClient client_;
   runtime::NriHost host_;
   runtime::CriHookEditor editor_;

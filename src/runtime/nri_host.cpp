@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,10 +27,11 @@ constexpr milliseconds kJoin{1'000};
 
 }  // namespace
 
-NriHost::NriHost(asio::any_io_executor ex, Options options, Deps deps)
+NriHost::NriHost(asio::any_io_executor ex, Options options, Deps deps, const Clock& clock)
     : ex_{std::move(ex)},
       options_{std::move(options)},
       deps_{std::move(deps)},
+      clock_{clock},
       tasks_{ex_, [](const std::string&, const std::exception_ptr&) {}} {
   status_.why = "nobody has connected";
 }
@@ -79,7 +81,7 @@ void NriHost::accept_all() {
         listener_->descriptor().native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && errno == EINTR) continue;
     if (fd < 0) return;
-    if (session_ && session_->is_open()) {
+    if ((session_ && session_->is_open()) || clock_.now() < paused_until_) {
       ++status_.turned_away;
       ::close(fd);
     } else {
@@ -131,8 +133,18 @@ void NriHost::answer(Session& session, const net::TtrpcRequest& request, const R
 
 void NriHost::unanswered(std::string why) {
   ++status_.unanswered;
-  if (session_ && session_->is_open())
-    session_->peer->close({Errc::kBusy, options_.socket + ": " + std::move(why)});
+  if (!session_ || !session_->is_open()) return;
+  note_hang();
+  if (status_.hangs > 1) why += fmt::format(", {} times in a row", status_.hangs);
+  session_->peer->close({Errc::kBusy, options_.socket + ": " + std::move(why)});
+}
+
+/// The first hang is forgiven: a daemon may be slow once.
+void NriHost::note_hang() {
+  if (++status_.hangs < 2) return;
+  auto pause = options_.pause;
+  for (auto n = status_.hangs; n > 2 && pause < options_.longest_pause; --n) pause *= 2;
+  paused_until_ = clock_.now() + std::min(pause, options_.longest_pause);
 }
 
 /// nullopt: no answer.
@@ -157,6 +169,7 @@ asio::awaitable<Result<std::optional<std::string>>> NriHost::ask(std::string met
     out = std::move(answer->payload);
     co_return out;
   }
+  status_.hangs = 0;
   ++status_.refused;
   co_return Error{net::errc_of_status(static_cast<std::uint64_t>(answer->status)),
                   printable(answer->message, kShown)};
@@ -172,6 +185,7 @@ NriHost::Answer<HookAdjustment> NriHost::create_container(HookPod pod, HookConta
     unanswered(creation.error().context);
     co_return out;
   }
+  status_.hangs = 0;
   out = std::move(creation->adjustment);
   if (!creation->updates.empty() && check_updates(creation->updates, container.id))
     tasks_.spawn("updates", answer_updates(std::move(creation->updates), [](auto) {}));
@@ -190,6 +204,7 @@ NriHost::Answer<HookResources> NriHost::update_container(HookPod pod,
     unanswered(updates.error().context);
     co_return out;
   }
+  status_.hangs = 0;
   out.emplace();
   Updates others;
   for (auto& update : *updates) {

@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "net/listener.hpp"
 #include "net/ttrpc.hpp"
@@ -27,7 +28,8 @@ namespace koordlet::runtime {
 /// The daemon connects, registers, is told all that the runtime has (its answer is carried out),
 /// and is asked from then on. One connection at a time: a second one is closed at once. One that
 /// does not answer in time is closed, so that a daemon that hangs delays one call and not each; it
-/// connects again and is told everything anew. Loop thread.
+/// connects again and is told everything anew. One that hangs again before it answered anything is
+/// turned away for `pause`, twice as long with each further time. Loop thread.
 class NriHost final : public CriHooks {
  public:
   struct Options {
@@ -37,7 +39,9 @@ class NriHost final : public CriHooks {
     std::chrono::milliseconds timeout{2'000};  ///< of one hook
     std::chrono::milliseconds register_time{5'000};
     std::chrono::milliseconds retry{1'000};  ///< of lists and updates while the runtime is away
-    std::size_t part_bytes = 1u << 20;       ///< of one Synchronize
+    std::chrono::milliseconds pause{1'000};  ///< nobody may connect after the second hang in a row
+    std::chrono::milliseconds longest_pause{60'000};
+    std::size_t part_bytes = 1u << 20;  ///< of one Synchronize
   };
   struct Deps {
     /// What the runtime has; asked again after an error.
@@ -53,9 +57,10 @@ class NriHost final : public CriHooks {
     std::string plugin{};  ///< "00-koordlet_nri" while one is registered
     std::string why{};     ///< not ready: the last reason
     std::uint64_t connections = 0;
-    std::uint64_t turned_away = 0;  ///< further ones while one was open
+    std::uint64_t turned_away = 0;  ///< while one was open, or in a pause
     std::uint64_t asked = 0;
     std::uint64_t unanswered = 0;      ///< late, lost, or not to be understood
+    std::uint64_t hangs = 0;           ///< in a row: late or not understood, nothing answered since
     std::uint64_t refused = 0;         ///< answers that are errors
     std::uint64_t updates = 0;         ///< of running containers, carried out
     std::uint64_t updates_failed = 0;  ///< refused for good
@@ -63,7 +68,8 @@ class NriHost final : public CriHooks {
     std::uint64_t repaired = 0;        ///< containers that were made unasked and looked at since
     std::uint64_t dropped = 0;         ///< events: too many waited for the daemon
   };
-  NriHost(boost::asio::any_io_executor ex, Options options, Deps deps);
+  /// The clock outlives the host.
+  NriHost(boost::asio::any_io_executor ex, Options options, Deps deps, const Clock& clock);
   ~NriHost() override;
   NriHost(const NriHost&) = delete;
   NriHost& operator=(const NriHost&) = delete;
@@ -104,17 +110,20 @@ class NriHost final : public CriHooks {
   Awaitable<void> tell(std::string method, std::string body);
   Awaitable<void> repair(HookPod pod, HookContainer container);
   void unanswered(std::string why);
+  void note_hang();
   void changed(bool ready, std::string why);
 
   boost::asio::any_io_executor ex_;
   Options options_;
   Deps deps_;
+  const Clock& clock_;
   std::optional<net::Listener> listener_{};
   reactor::TaskGroup tasks_;
   std::shared_ptr<Session> session_{};  ///< nullptr: nobody is connected
   /// Updates that the runtime could not take, by container; of the session that is open.
   std::map<std::string, HookUpdate> waiting_{};
   bool retrying_ = false;
+  MonoTime paused_until_{};
   Status status_{};
 };
 

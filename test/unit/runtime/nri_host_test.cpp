@@ -8,6 +8,7 @@
 #include "net/unix_connect.hpp"
 #include "nri_fixture.hpp"
 #include "runtime/nri_messages.hpp"
+#include "support/manual_clock.hpp"
 
 namespace koordlet::test {
 namespace {
@@ -43,7 +44,7 @@ struct HostRig {
     deps.update = [this](HookUpdate update) { return apply(std::move(update)); };
     deps.is_known = [this](const std::string&) { return known; };
     deps.on_change = [this] { ++changes; };
-    host = std::make_unique<NriHost>(io.get_executor(), std::move(options), std::move(deps));
+    host = std::make_unique<NriHost>(io.get_executor(), std::move(options), std::move(deps), clock);
     host->listen().value();
     task = std::make_unique<Started<int>>(io, body(*host));
   }
@@ -82,6 +83,7 @@ struct HostRig {
   }
 
   FakeTree tree;
+  ManualClock clock;
   boost::asio::io_context io;
   HookInventory inventory{{a_pod()}, {a_container("old1"), a_container("old2")}};
   int listed = 0, fail_lists = 0, fail_updates = 0, changes = 0;
@@ -364,6 +366,48 @@ TEST_SUITE("nri_host faults") {
     CHECK(r.host->status().unanswered == 1);
     REQUIRE(r.until([&] { return r.host->session() == 0; }));
     CHECK(r.host->status().why.find("CreateContainer") != std::string::npos);
+  }
+
+  TEST_CASE("one that hangs again is turned away, twice as long each time, until it answers") {
+    HostRig r{milliseconds{20}};
+    const auto hang = [&] {
+      OddDaemon daemon{r};
+      REQUIRE(daemon.registers());
+      REQUIRE(r.until([&] { return r.host->session() != 0; }));
+      CHECK_FALSE(r.create()->has_value());
+      CHECK(daemon.is_closed());
+      REQUIRE(r.until([&] { return r.host->session() == 0; }));
+    };
+    const auto is_turned_away = [&] {
+      const auto before = r.host->status().turned_away;
+      OddDaemon daemon{r};
+      const bool registered = daemon.registers();
+      const bool counted = r.host->status().turned_away == before + 1;
+      CHECK(registered != counted);
+      return !registered;
+    };
+    hang();  // the first is forgiven
+    hang();
+    CHECK(r.host->status().hangs == 2);
+    CHECK(r.host->status().why.find("2 times in a row") != std::string::npos);
+    for (const int seconds : {1, 2, 4, 8, 16, 32, 60, 60}) {
+      CAPTURE(seconds);
+      r.clock.advance(std::chrono::seconds{seconds} - milliseconds{1});
+      CHECK(is_turned_away());
+      r.clock.advance(milliseconds{1});
+      hang();
+    }
+    r.clock.advance(std::chrono::seconds{60});
+    {
+      OddDaemon daemon{r, {}, std::string{}};
+      REQUIRE(daemon.registers());
+      REQUIRE(r.until([&] { return r.host->session() != 0; }));
+      CHECK(r.create()->has_value());
+      CHECK(r.host->status().hangs == 0);
+    }
+    REQUIRE(r.until([&] { return r.host->session() == 0; }));
+    hang();
+    CHECK_FALSE(is_turned_away());
   }
 
   TEST_CASE("answers that are no messages: the request passes, the connection does not live on") {
