@@ -35,6 +35,7 @@
 #include "modules/status_api/status_api.hpp"
 #include "policy/cap_check.hpp"
 #include "policy/cap_effect.hpp"
+#include "policy/peak_ahead.hpp"
 #include "policy/start_values.hpp"
 #include "reactor/signals.hpp"
 #include "reactor/task_group.hpp"
@@ -240,8 +241,7 @@ class Daemon {
   kernel::VerbsDevices verbs_;
   std::optional<MonoTime> verbs_at_;
   std::unique_ptr<PredictServer> predict_;  ///< nullptr: switched off
-  policy::HighWatch peak_watch_;
-  std::string peak_warning_;                               ///< "" no peak is ahead
+  policy::PeakWatch peak_watch_;
   std::unique_ptr<FlightRecorder> recorder_;               ///< nullptr: switched off
   std::optional<store::TickFrame::Evict> recorded_evict_;  ///< of this tick
   std::unique_ptr<StatusApi> api_;

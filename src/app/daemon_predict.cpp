@@ -1,9 +1,10 @@
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "app/daemon_impl.hpp"
 #include "base/log.hpp"
 #include "modules/predict_server/model.hpp"
-#include "policy/peak_ahead.hpp"
 
 namespace koordlet::app {
 namespace {
@@ -57,27 +58,24 @@ void Daemon::keep_forecast(const policy::Prediction& node) {
   if (!samples.empty()) cache_->append(clock_.now(), std::move(samples));
 }
 
-/// Told when it has lasted: one round's forecast may be gone with the next.
 void Daemon::watch_peak(const policy::Prediction& node) {
   const int percent = config_.warning.percent > 0 ? config_.warning.percent
                                                   : qos_->status().effective.pressure.high_percent;
   const auto state = states_->state();
   policy::PeakLimits limits{capacity(), {}, percent};
   if (state->node) limits.memory = state->node->memory_capacity;
-  const auto ahead = policy::peak_ahead(node, limits);
-  peak_watch_ =
-      policy::watch_high(peak_watch_, !ahead.empty(), clock_.now(), config_.warning.after);
-  if (!peak_watch_.lasting) return;
-  const bool warned = !peak_warning_.empty();
-  if (*peak_watch_.lasting && !ahead.empty()) peak_warning_ = ahead;
-  if (!*peak_watch_.lasting) peak_warning_.clear();
-  if (peak_warning_.empty() == warned)
-    log::warn("predict", warned ? std::string{"no peak is forecast any more"} : peak_warning_);
+  peak_watch_ = policy::watch_peak(std::move(peak_watch_),
+                                   policy::peak_ahead(node, limits),
+                                   clock_.now(),
+                                   config_.warning.after);
+  if (!peak_watch_.lasting()) return;
+  const auto& warning = peak_watch_.warning;
+  if (peak_watch_.changed)
+    log::warn("predict", warning.empty() ? "no peak is forecast any more" : warning);
   control_->warn_of_peak(
-      !peak_warning_.empty(),
-      peak_warning_.empty()
-          ? fmt::format("no peak above {} % is forecast", percent)
-          : fmt::format("within {} s {}", config_.predict.window.count(), peak_warning_));
+      !warning.empty(),
+      warning.empty() ? fmt::format("no peak above {} % is forecast", percent)
+                      : fmt::format("within {} s {}", config_.predict.window.count(), warning));
 }
 
 void Daemon::add_predictions(StatusView& v) const {
@@ -106,7 +104,7 @@ void Daemon::add_predictions(StatusView& v) const {
     if (const auto uid = predict::pod_of(name); !uid.empty()) p.pods.push_back({uid, &prediction});
   });
   p.reclaimable = predict_->reclaimable(*v.state, allocatable_of(*v.state));
-  p.warning = peak_warning_;
+  p.warning = peak_watch_.warning;
 }
 
 void Daemon::add_reclaimable(ReportInput& input) const {

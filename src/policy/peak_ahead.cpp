@@ -1,5 +1,7 @@
 #include "policy/peak_ahead.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace koordlet::policy {
@@ -29,6 +31,19 @@ std::string peak_ahead(const Prediction& node, const PeakLimits& limits) {
     out += line("memory", node.memory, bytes, limits.percent);
   }
   return out;
+}
+
+PeakWatch watch_peak(PeakWatch watch,
+                     const std::string& ahead,
+                     MonoTime now,
+                     std::chrono::seconds after) {
+  const bool warned = !watch.warning.empty();
+  watch.watch = watch_high(watch.watch, !ahead.empty(), now, after);
+  const bool lasting = watch.lasting().value_or(false);
+  if (!lasting) watch.warning.clear();
+  if (lasting && !ahead.empty()) watch.warning = ahead;
+  watch.changed = warned == watch.warning.empty();
+  return watch;
 }
 
 }  // namespace koordlet::policy
