@@ -23,11 +23,15 @@ struct HttpRequest {
   std::string host;
   std::string body;
   bool unix_socket = false;  ///< came over the unix socket: the peer is root
+  std::string accept;        ///< header fields as they came; empty: none
+  std::string if_none_match;
 };
 struct HttpResponse {
   unsigned status = 200;  ///< 200..599; anything else is answered as 500
   std::string content_type = "application/json";
   std::string body;
+  std::string cache_control = "no-store";  ///< answers describe a moment
+  std::string headers = {};                ///< more fields: whole lines, each with its CRLF
 };
 
 /// HTTP/1.1 on loopback TCP and unix sockets. Bounded: header 8 KiB, body 64 KiB, 10 s a request,

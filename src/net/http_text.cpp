@@ -31,8 +31,10 @@ std::string response_head(const HttpResponse& response, bool keep_alive, std::st
     out += fmt::format(
         "Content-Type: {}\r\nContent-Length: {}\r\n", response.content_type, response.body.size());
   }
-  // Answers describe a moment, and no browser may guess them to be a page.
-  out += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n";
+  out += fmt::format("Cache-Control: {}\r\n", response.cache_control);
+  // No browser may guess an answer to be a page, or show it inside another one.
+  out += "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n";
+  out += response.headers;
   out += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
   out += extra;
   out += "\r\n";

@@ -50,6 +50,8 @@ std::variant<HttpRequest, Refusal> check_request(ParsedRequest& message, bool un
   out.path = std::move(target->path);
   out.query = std::move(target->query);
   out.body = std::move(message.body());
+  out.accept = view(message[http::field::accept]);
+  out.if_none_match = view(message[http::field::if_none_match]);
   out.unix_socket = unix_peer;
   return out;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "modules/status_api/audit_json.hpp"
+#include "modules/status_api/dashboard.hpp"
 #include "modules/status_api/explain.hpp"
 #include "modules/status_api/interference_json.hpp"
 #include "modules/status_api/json_text.hpp"
@@ -22,6 +23,7 @@ namespace {
 using net::HttpRequest;
 using net::HttpResponse;
 
+constexpr std::string_view kAssets = "/assets";
 constexpr std::string_view kPods = "/api/v1/pods";
 constexpr std::string_view kExplain = "/api/v1/explain";
 constexpr std::string_view kRestore = "/api/v1/restore";
@@ -34,10 +36,12 @@ struct Endpoint {
   bool on_metrics = false;
 };
 
-/// In the order of the index at "/". `path` with a trailing "/..." stands for one more component or
-/// more.
+/// In the order of the index at "/api". `path` with a trailing "/..." stands for one more component
+/// or more.
 constexpr Endpoint kEndpoints[] = {
-    {"/", "this list"},
+    {"/", "the dashboard; this list with Accept: text/plain"},
+    {"/api", "this list"},
+    {"/assets/...", "files of the dashboard"},
     {"/healthz", "200 while the loop answers", true, true},
     {"/readyz", "200 when ready, else 503 and the reasons", true, true},
     {"/metrics", "Prometheus text", true, true},
@@ -102,14 +106,19 @@ HttpResponse not_found(const HttpRequest& request, Surface surface) {
                              std::string_view{request.path}.substr(0, kShownPath),
                              surface == Surface::kMetrics
                                  ? ": this listener serves /metrics, /healthz and /readyz"
-                                 : ": GET / lists them"));
+                                 : ": GET /api lists them"));
 }
 
 }  // namespace
 
 HttpResponse answer(const StatusView& view, const HttpRequest& request) {
   const std::string_view path = request.path;
-  if (path == "/") return index_page();
+  if (path == "/") return wants_page(request) ? dashboard_page(request) : index_page();
+  if (path == "/api") return index_page();
+  if (const auto name = behind(path, kAssets); !name.empty()) {
+    auto found = dashboard_asset(name, request);
+    return found ? std::move(*found) : not_found(request, Surface::kApi);
+  }
   if (path == "/healthz") return plain("ok\n");
   if (path == "/readyz") return ready(view);
   if (path == "/api/v1/status") return status(view);
@@ -170,9 +179,10 @@ HttpResponse Router::dispatch(const HttpRequest& request, Surface surface) {
   if (auto refused = refusal(request, surface)) return std::move(*refused);
   if (request.path == kRestore) return restore(request);
   if (MetricRoutes::serves(request.path)) return problem(503, "no metric history is kept");
-  // These two answer while a view cannot be made.
+  // These answer while a view cannot be made.
   if (request.path == "/healthz") return plain("ok\n");
-  if (request.path == "/") return index_page();
+  if (request.path == "/" || request.path == "/api" || !behind(request.path, kAssets).empty())
+    return answer({}, request);
   const StatusView view = view_();
   if (request.path == "/metrics") {
     auto out = plain(metrics_.text(view));

@@ -57,7 +57,8 @@ TEST_SUITE("status_api/routes") {
                              "/api/v1/status/",
                              "/api/v1/explain",
                              "/api/v1/explain/",
-                             "/api",
+                             "/api/v1",
+                             "/assets",
                              "/api/v1/pods/be-1/x"}) {
       CAPTURE(path);
       CHECK(router.handle(get(path), Surface::kApi).status == 404);
@@ -90,7 +91,8 @@ TEST_SUITE("status_api/routes") {
       CHECK(router.handle(get(path), Surface::kMetrics).status == 200);
       CHECK(router.handle(get(path), Surface::kApi).status == 200);
     }
-    for (const char* path : {"/", "/api/v1/status", "/api/v1/pods", "/api/v1/restore"}) {
+    for (const char* path :
+         {"/", "/api", "/assets/app.js", "/api/v1/status", "/api/v1/pods", "/api/v1/restore"}) {
       CAPTURE(path);
       CHECK(router.handle(get(path), Surface::kMetrics).status == 404);
     }
@@ -127,7 +129,7 @@ TEST_SUITE("status_api/routes") {
     CHECK(text(body.at("outcomes").as_array().at(1).at("error")) == bad.error);
   }
   TEST_CASE("the index names every endpoint") {
-    const auto response = make_router(view_v2()).handle(get("/"), Surface::kApi);
+    const auto response = make_router(view_v2()).handle(get("/api"), Surface::kApi);
     CHECK(response.content_type == "text/plain; charset=utf-8");
     for (const char* path : {"/healthz",
                              "/readyz",
