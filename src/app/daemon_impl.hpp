@@ -100,6 +100,7 @@ class Daemon {
   Snapshot build_snapshot(bool may_relax);
   std::optional<BeRoot> read_be_root() const;
   void look_for_files(const CgroupPath& group);
+  std::optional<MilliCpu> root_cap() const;  ///< of BE, as decided; nullopt: none holds
   MilliCpu capacity() const;
 
   // daemon_log.cpp: what goes to the log and into the audit

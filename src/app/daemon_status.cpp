@@ -78,8 +78,8 @@ void Daemon::add_qos(StatusView& v) const {
   q.level_by_use = policy::to_string(s.pressure.by_use);
   if (s.pressure.raise.level > s.pressure.by_use) q.raised_by = s.pressure.raise.reason;
   for (const auto& [uid, until] : s.pressure.raise.ignored) q.not_caused_by_be.push_back(uid);
-  if (s.pressure.root_cap.v > 0 && !paused_ && be_root_) {
-    q.be_root_cap_milli = s.pressure.root_cap.v;
+  if (const auto cap = root_cap()) {
+    q.be_root_cap_milli = cap->v;
     q.cap_ls_used_milli = s.pressure.root_ls_used.v;
     q.cap_system_used_milli = s.pressure.root_system_used.v;
   }

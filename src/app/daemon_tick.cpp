@@ -133,6 +133,8 @@ asio::awaitable<void> Daemon::run_tick(Due due) {
     run_reclaim();
     watch_caps(*seen);
   }
+  if (due.tick)
+    advisor_->note_decision(static_cast<int>(qos_->status().pressure.level), root_cap());
   push_hooks(*seen);
   record_tick(std::move(*seen));
   qos_->note_duration(stages_["decide"]);
@@ -173,6 +175,12 @@ asio::awaitable<void> Daemon::apply(bool only_if_changed) {
   const auto outcomes = co_await executor_->apply(desired, clock_.now());
   if (recorder_) recorder_->note_outcomes(outcomes);
   log_outcomes(outcomes);
+}
+
+std::optional<MilliCpu> Daemon::root_cap() const {
+  const auto cap = qos_->status().pressure.root_cap;
+  if (cap.v <= 0 || paused_ || !be_root_) return std::nullopt;
+  return cap;
 }
 
 MilliCpu Daemon::capacity() const {

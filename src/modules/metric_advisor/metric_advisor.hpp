@@ -71,6 +71,9 @@ class MetricAdvisor {
   boost::asio::awaitable<void> sample_slow();
   /// Best-effort requests and what the class may use at most, once a pass.
   void note_be_root(const BeRoot& root);
+  /// What the last evaluation decided, stored with the samples of the next tick. `level`: 0 NONE, 1
+  /// MID, 2 HIGH; no cap: there is none, and so no sample.
+  void note_decision(int level, std::optional<MilliCpu> be_cap);
 
   const std::optional<NodeSignals>& signals() const;
   const std::map<std::string, PodUsage>& pods() const;

@@ -81,6 +81,10 @@ void MetricAdvisor::Impl::emit_node(const NodeSignals& s) {
   if (s.kubepods_used) {
     const auto system = s.node_used - *s.kubepods_used - apps_outside_pods;
     emit("sys_cpu_usage", "", std::max<std::int64_t>(0, system.v));
+    if (s.be_used) {
+      const auto ls = *s.kubepods_used - *s.be_used - s.be_outside_used;
+      emit("node_ls_cpu_usage", "", std::max<std::int64_t>(0, ls.v));
+    }
   }
 }
 

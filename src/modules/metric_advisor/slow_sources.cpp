@@ -151,4 +151,9 @@ asio::awaitable<void> MetricAdvisor::sample_slow() {
 
 void MetricAdvisor::note_be_root(const BeRoot& root) { impl_->be_root = root; }
 
+void MetricAdvisor::note_decision(int level, std::optional<MilliCpu> be_cap) {
+  impl_->emit("node_pressure_level", "", level);
+  if (be_cap) impl_->emit("node_be", "cpu/cap", be_cap->v);
+}
+
 }  // namespace koordlet

@@ -163,6 +163,28 @@ TEST_SUITE("net/http_server/requests") {
     CHECK(client.ask(get("/")).status == 500);
   }
 
+  TEST_CASE("what a page needs: Accept and If-None-Match arrive, fields of the answer go out") {
+    RunningServer server{[](const HttpRequest& request) {
+                           HttpResponse out{200, "text/html", request.accept};
+                           out.cache_control = "no-cache";
+                           out.headers = "ETag: \"a\"\r\nVary: Accept\r\n";
+                           if (request.if_none_match == "\"a\"") out.status = 304;
+                           return out;
+                         },
+                         {},
+                         on_loopback};
+    auto client = Client::tcp(server.port());
+    const auto page = client.ask("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n");
+    CHECK(page.body == "text/html");
+    CHECK(page.head.find("Cache-Control: no-cache\r\n") != std::string::npos);
+    CHECK(page.head.find("ETag: \"a\"\r\nVary: Accept\r\n") != std::string::npos);
+    client.send("GET / HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \"a\"\r\n\r\n");
+    const auto same = client.read(false);
+    CHECK(same.status == 304);
+    CHECK(same.head.find("Content-Length") == std::string::npos);
+    CHECK(client.ask(get("/")).body.empty());
+  }
+
   TEST_CASE("a status that is none becomes 500") {
     RunningServer server{[](const HttpRequest&) {
                            return HttpResponse{7, "text/plain", "x"};

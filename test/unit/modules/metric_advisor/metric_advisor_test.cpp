@@ -38,7 +38,20 @@ TEST_SUITE("metric_advisor") {
     const auto samples = advisor.take_samples();
     CHECK(value_of(samples, "node_cpu_usage", "") == 3000);
     CHECK(value_of(samples, "sys_cpu_usage", "") == 500);
+    CHECK(value_of(samples, "node_ls_cpu_usage", "") == 1000);
     CHECK(advisor.take_samples().empty());
+  }
+  TEST_CASE("what was decided is a sample of the next tick; no cap is no sample, never 0") {
+    Host host;
+    auto advisor = host.advisor();
+    advisor.note_decision(2, MilliCpu{1200});
+    auto samples = advisor.take_samples();
+    CHECK(value_of(samples, "node_pressure_level", "") == 2);
+    CHECK(value_of(samples, "node_be", "cpu/cap") == 1200);
+    advisor.note_decision(0, std::nullopt);
+    samples = advisor.take_samples();
+    CHECK(value_of(samples, "node_pressure_level", "") == 0);
+    CHECK_FALSE(value_of(samples, "node_be", "cpu/cap"));
   }
   TEST_CASE("without a kubepods tree the node is still measured, the classes are unknown") {
     Host host;
